@@ -1,0 +1,59 @@
+"""Everything this package raises on purpose.
+
+    KernelperfError              one sentence: what was expected, what came, what to do now
+    ├── UsageError               a test, marker, option or setting is wrong; found before anything runs
+    ├── BaselineError            a baseline file cannot be used as it stands
+    ├── RunFileError             a run file cannot be read
+    ├── RuntimeUnavailable       no usable HIP library, compiler or device
+    ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
+    ├── DeviceError              a HIP call failed
+    └── WorkerFailure            a device worker did not answer
+        ├── WorkerCrashed        its process died
+        └── WorkerHung           it overran its time limit and was killed
+"""
+
+from __future__ import annotations
+
+
+class KernelperfError(Exception):
+    """Base of all errors whose text is meant for the user as it stands."""
+
+
+class UsageError(KernelperfError):
+    """A test, marker, option or setting says something that cannot be done."""
+
+
+class BaselineError(KernelperfError):
+    """A baseline file is unreadable, of an unknown version, or not this device's."""
+
+
+class RunFileError(KernelperfError):
+    """A run file is unreadable, too large, or of an unknown version."""
+
+
+class RuntimeUnavailable(KernelperfError):
+    """No HIP runtime can be used here; the sentence says what is missing."""
+
+
+class CompileError(KernelperfError):
+    """A kernel's source was refused by the runtime's compiler."""
+
+    def __init__(self, sentence: str, log: str = "") -> None:
+        super().__init__(sentence)
+        self.log = log
+
+
+class DeviceError(KernelperfError):
+    """A HIP call returned an error; the sentence names the call and the code's meaning."""
+
+
+class WorkerFailure(KernelperfError):
+    """A device worker did not answer."""
+
+
+class WorkerCrashed(WorkerFailure):
+    """A device worker's process died while it worked."""
+
+
+class WorkerHung(WorkerFailure):
+    """A device worker overran its time limit and was killed."""

@@ -1,0 +1,385 @@
+"""The records that the guard passes on: frozen values, no behaviour but derived figures.
+
+They travel to device workers, into baselines and into ``run.json``. Units stand in the names:
+``_us`` microseconds per round of the plan, ``_bytes``, ``_ratio`` (1.0 = no change). Unknown fields
+are refused everywhere (``forbid_unknown_fields``), since baselines and run files may be strangers'.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from enum import Enum
+from typing import Literal
+
+import msgspec
+
+Mode = Literal["graph", "queued", "loop"]
+"""How a sample is taken; modes are never compared with each other."""
+
+RuntimeName = Literal["rocm", "cuda", "cpu"]
+
+Dimensions = tuple[int, int, int]
+
+
+class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Base of all records: immutable and strict about unknown fields."""
+
+
+# --- what runs --------------------------------------------------------------------------------
+
+
+class Floor(Frozen):
+    """The fewest workgroups a launch may have where it cannot fill the device, and why."""
+
+    workgroups: int
+    reason: str
+
+
+class BufferArgument(Frozen, tag="buffer"):
+    """A device buffer's address, ``offset_bytes`` into it."""
+
+    buffer: str
+    offset_bytes: int = 0
+
+
+class ScalarArgument(Frozen, tag="scalar"):
+    """A value copied into the launch: numpy dtype string, little-endian bytes, alignment in bytes."""
+
+    dtype: str
+    data: bytes
+    alignment: int
+
+
+Argument = BufferArgument | ScalarArgument
+
+
+class LaunchStep(Frozen, tag="launch"):
+    """One kernel launch: grid in workgroups, block in threads, arguments in order."""
+
+    kernel: str
+    grid: Dimensions
+    block: Dimensions
+    arguments: tuple[Argument, ...] = ()
+    shared_bytes: int = 0
+    floor: Floor | None = None
+
+    @property
+    def workgroups(self) -> int:
+        """Workgroups of this launch."""
+        return math.prod(self.grid)
+
+
+class FillStep(Frozen, tag="fill"):
+    """Set ``size_bytes`` bytes of a buffer to ``byte`` (hipMemsetAsync)."""
+
+    buffer: str
+    byte: int
+    offset_bytes: int
+    size_bytes: int
+
+
+class CopyStep(Frozen, tag="copy"):
+    """Copy bytes from one device buffer to another (hipMemcpyAsync, device to device)."""
+
+    target: str
+    source: str
+    target_offset_bytes: int
+    source_offset_bytes: int
+    size_bytes: int
+
+
+Step = LaunchStep | FillStep | CopyStep
+
+
+class BufferSpec(Frozen):
+    """A device buffer: its name, numpy dtype string (``<f4``) and shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class Plan(Frozen):
+    """A variant's steps at one size, in order, as data."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def launches(self) -> tuple[LaunchStep, ...]:
+        """The kernel launches among the steps."""
+        return tuple(step for step in self.steps if isinstance(step, LaunchStep))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what is run; floors are what is expected of it, so they are left out."""
+        bare = tuple(
+            msgspec.structs.replace(step, floor=None) if isinstance(step, LaunchStep) else step
+            for step in self.steps
+        )
+        return digest_of(Plan(bare))
+
+
+class SourceBundle(Frozen):
+    """A kernel's source with the project headers it includes: all that its compiler gets to see.
+
+    ``files`` maps paths relative to the main file's folder (posix, ``main`` among them) to text.
+    ``options`` are hiprtc options, user's only (``-D``, ``-I``, ``-std``).
+    ``name_expressions`` are kernels to instantiate (``scale<float>``).
+    """
+
+    main: str
+    files: dict[str, str]
+    options: tuple[str, ...] = ()
+    name_expressions: tuple[str, ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the whole bundle."""
+        return digest_of(self)
+
+
+ParameterKind = Literal["pointer", "signed", "unsigned", "float", "bool", "struct", "unknown"]
+
+
+class Parameter(Frozen):
+    """One kernel parameter as the code object's own metadata states it.
+
+    ``pointee_*`` describe what a pointer points to, where the metadata says so (0 and ``unknown`` elsewhere).
+    """
+
+    kind: ParameterKind
+    size_bytes: int
+    pointee_kind: ParameterKind = "unknown"
+    pointee_size_bytes: int = 0
+
+
+class KernelFacts(Frozen):
+    """What a code object says of one kernel: parameters (None: it says nothing), the digest of its
+    instructions, descriptor and metadata, and resources such as ``vgprs`` or ``lds_bytes``."""
+
+    instruction_digest: str
+    parameters: tuple[Parameter, ...] | None = None
+    resources: dict[str, int] = {}
+
+
+class CodeObject(Frozen):
+    """A compiled module: its bytes, their SHA-256, and what it says of each kernel."""
+
+    digest: str
+    data: bytes
+    kernels: dict[str, KernelFacts]
+    log: str = ""
+
+
+# --- which case -------------------------------------------------------------------------------
+
+
+class CaseId(Frozen, order=True):
+    """Kernel x variant x tokens: one pytest item."""
+
+    kernel: str
+    variant: str
+    tokens: int
+
+    def __str__(self) -> str:
+        return f"{self.kernel} {self.variant} at {self.tokens} token{'s' if self.tokens != 1 else ''}"
+
+
+class DeviceFacts(Frozen):
+    """The device and the HIP library that answers for it.
+
+    ``compute_units`` is what starvation is judged by; ``hip_compute_units`` what HIP reports (half on
+    RDNA, where it counts work-group processors). None: not known.
+    """
+
+    runtime: RuntimeName
+    library: str
+    key: str
+    name: str
+    architecture: str
+    compute_units: int
+    hip_compute_units: int
+    warp_size: int
+    max_threads_per_block: int
+    max_shared_bytes: int
+    total_memory_bytes: int
+    peak_gb_per_s: float | None = None
+    l2_bytes: int | None = None
+    last_level_bytes: int | None = None
+    compute_units_source: str = ""
+    hip_version: str = ""
+    hip_python_version: str = ""
+    compiler: str = ""
+    driver: str = ""
+
+
+# --- what was measured ------------------------------------------------------------------------
+
+
+class Sample(Frozen):
+    """One timed batch: time per round in us, time to enqueue per round in us, block, place in the block."""
+
+    arm: str
+    block: int
+    place: int
+    time_us: float
+    host_us: float
+
+
+class Measurement(Frozen):
+    """All samples that one process took of one case in one mode."""
+
+    process: int
+    mode: Mode
+    rounds: int
+    seed: int
+    samples: tuple[Sample, ...]
+    foreign_cores: float = 0.0
+    contended_by: str = ""
+    discarded: int = 0
+    fallback: str = ""
+
+    def times_us(self, arm: str) -> tuple[float, ...]:
+        """Times of one arm, in the order of its blocks."""
+        return tuple(s.time_us for s in sorted(self.samples, key=lambda s: s.block) if s.arm == arm)
+
+
+class Mismatch(Frozen):
+    """Where outputs differ from the reference: how many of how many, and the first."""
+
+    output: str
+    differing: int
+    values: int
+    first_index: int
+    got: str
+    want: str
+
+
+class Comparison(Frozen):
+    """What the interleaved test found: change of time as a ratio, its interval, and how many processes agree."""
+
+    arm: str
+    against: str
+    mode: Mode
+    change_ratio: float
+    low_ratio: float
+    high_ratio: float
+    confidence: float
+    processes: int
+    slower: int
+    faster: int
+    blocks: int
+    alpha: float
+    tolerance_ratio: float
+    floor_us: float
+    time_us: float
+    against_us: float
+    per_process_ratio: tuple[float, ...] = ()
+
+
+class StoredComparison(Frozen):
+    """The accepted binary's medians today beside those stored with it; shown, gated only when ``gated``."""
+
+    change_ratio: float
+    p_value: float
+    processes: int
+    stored_processes: int
+    stored_days: int
+    gated: bool
+    reason: str = ""
+
+
+class Verdict(str, Enum):
+    """What the guard says of a case."""
+
+    IDENTICAL = "identical"
+    UNCHANGED = "unchanged"
+    IMPROVED = "improved"
+    NEW = "new"
+    ACCEPTED = "accepted"
+    CAUGHT = "caught"  # a mutation that the reference noticed
+    WRONG = "wrong"
+    STARVED = "starved"
+    REGRESSED = "regressed"
+    SLOWER_THAN_REPLACED = "slower_than_replaced"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    FAILED = "failed"  # does not compile, or a HIP call failed
+    UNNOTICED = "unnoticed"  # a mutation that the reference did not notice
+    UNDECIDED = "undecided"
+    INVALID = "invalid"
+
+
+class Decision(Frozen):
+    """A verdict, whether it fails the run, a reason code, and the sentence with the numbers."""
+
+    verdict: Verdict
+    fails: bool
+    code: str
+    reason: str
+
+
+class LaunchFill(Frozen):
+    """How full one launch makes the device: workgroups against the threshold that was used."""
+
+    kernel: str
+    workgroups: int
+    threshold: int
+    compute_units: int
+    waves: int
+    floor: Floor | None = None
+
+    @property
+    def starved(self) -> bool:
+        """Whether the launch has fewer workgroups than it must."""
+        return self.workgroups < self.threshold
+
+
+class Record(Frozen):
+    """All about one case in one run."""
+
+    case: CaseId
+    test: str
+    decision: Decision
+    plan_digest: str = ""
+    inputs_digest: str = ""
+    source_digest: str = ""
+    object_digest: str = ""
+    instruction_digests: dict[str, str] = {}
+    resources: dict[str, dict[str, int]] = {}
+    moved_bytes: int | None = None
+    fills: tuple[LaunchFill, ...] = ()
+    mode: Mode = "graph"
+    time_us: float | None = None
+    time_is_stored: bool = False
+    host_us: float | None = None
+    measurements: tuple[Measurement, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    stored: StoredComparison | None = None
+    mismatch: Mismatch | None = None
+    notes: tuple[str, ...] = ()
+    mutation_of: str = ""
+
+
+class Run(Frozen):
+    """One run of the guard: ``run.json``."""
+
+    version: int
+    tool_version: str
+    started_at: str
+    device: DeviceFacts
+    environment: dict[str, str]
+    settings: dict[str, str]
+    records: tuple[Record, ...]
+    scripted_clock: bool = False
+
+
+def digest_of(value: object) -> str:
+    """SHA-256 (hex) of a value's canonical JSON: sorted keys, so that equal values have equal digests."""
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
+
+
+def digest_of_bytes(data: bytes | memoryview) -> str:
+    """SHA-256 (hex) of bytes."""
+    return hashlib.sha256(data).hexdigest()
