@@ -228,7 +228,11 @@ class Sample(Frozen):
 
 
 class Measurement(Frozen):
-    """All samples that one process took of one case in one mode."""
+    """All samples that one process took of one case in one mode.
+
+    ``contended_by`` is empty unless somebody else was active; ``fallback`` says why the mode is not the one asked
+    for; ``invalid`` is a sentence where the samples must not be used (traced, outputs gone bad, clock gone mad).
+    """
 
     process: int
     mode: Mode
@@ -239,6 +243,7 @@ class Measurement(Frozen):
     contended_by: str = ""
     discarded: int = 0
     fallback: str = ""
+    invalid: str = ""
 
     def times_us(self, arm: str) -> tuple[float, ...]:
         """Times of one arm, in the order of its blocks."""

@@ -1,0 +1,50 @@
+"""What a measurement is asked to be: data that travels to a worker, so nothing here needs a device."""
+
+from __future__ import annotations
+
+from pytest_kernelperf.model import CaseId, CodeObject, Frozen, Mode, Plan
+
+CPU_TARGET_US = 15_000.0
+GPU_TARGET_US = 100_000.0
+"""Longest batch by default, in us. A CPU's clock is read to the microsecond and its noise is per wake-up, so 15 ms is
+plenty; on a GPU 200 rounds are what is wanted, and only kernels beyond 500 us meet this limit."""
+
+
+class Arm(Frozen):
+    """One side of a comparison: its name (``head``, ``baseline``, ...), the code object and the launch plan."""
+
+    name: str
+    code: CodeObject
+    plan: Plan
+
+
+class MeasureRequest(Frozen):
+    """Blocks of samples of one case, all arms on the same buffers, in one process.
+
+    Attributes:
+        case: what the errors name.
+        mode: how a sample is taken; a plan that cannot be captured is measured ``queued`` instead, and says so.
+        arms: one or more; names are unique.
+        blocks: how many blocks to take, each with one sample of every arm.
+        first_block: the number of the first of them, so that a second look goes on in the same random order.
+        seed: decides the order of the arms in every block; stored with the samples.
+        rounds: rounds of the plan per sample; None: sized after the warm-up. A second look passes the first's.
+        max_rounds: upper limit when sized.
+        target_us: longest batch in us when sized; None: the runtime's default.
+        warm_up_us: longest warm-up of all arms together, in us; None: the runtime's default.
+        check_outputs: buffers that must not be non-finite after timing where they were finite after one round.
+        root_pid: the process whose tree counts as our own when activity on the machine is judged.
+    """
+
+    case: CaseId
+    mode: Mode
+    arms: tuple[Arm, ...]
+    blocks: int
+    first_block: int = 0
+    seed: int = 0
+    rounds: int | None = None
+    max_rounds: int = 200
+    target_us: float | None = None
+    warm_up_us: float | None = None
+    check_outputs: tuple[str, ...] = ()
+    root_pid: int = 0
