@@ -1,0 +1,292 @@
+"""What a user writes: a kernel with its inputs, reference, variants and mutations.
+
+A ``Kernel`` collects functions; nothing runs until the guard asks. Steps are plain frozen values; ``plan.py``
+turns them into the plans that travel.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.model import Floor
+
+Arrays = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
+PlanFunction = Callable[..., "Sequence[Launch | Fill | Copy]"]
+AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
+
+__all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "Mutation", "Tolerance", "Variant", "cdiv"]
+
+
+def cdiv(numerator: int, denominator: int) -> int:
+    """Divide and round up: the workgroups that cover ``numerator`` threads ``denominator`` at a time.
+
+    Raises:
+        UsageError: ``denominator`` is not positive or ``numerator`` is negative.
+    """
+    if denominator <= 0 or numerator < 0:
+        raise UsageError(
+            f"cdiv needs a numerator of 0 or more and a positive denominator, not {numerator} and {denominator}"
+        )
+    return -(-numerator // denominator)
+
+
+@dataclass(frozen=True)
+class At:
+    """A buffer's address, ``offset`` elements of the buffer's own dtype into it."""
+
+    buffer: str
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch.
+
+    ``grid`` in workgroups and ``block`` in threads, as an integer or up to three. ``args`` in the kernel's order:
+    a buffer's name, ``At(buffer, offset)``, or a numpy scalar (``np.int32(5)``; a structured scalar for a struct).
+    ``shared`` is dynamic shared memory in bytes. ``underfill`` states the fewest workgroups that are meant where the
+    launch cannot fill the device, and why.
+    """
+
+    kernel: str
+    grid: int | Sequence[int]
+    block: int | Sequence[int]
+    args: Sequence[Any] = ()
+    shared: int = 0
+    underfill: Floor | None = None
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Set every byte of a buffer to ``byte`` (0 to 255), on the device."""
+
+    buffer: str
+    byte: int = 0
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Copy the whole of ``source`` over ``target``, on the device; both have the same size in bytes."""
+
+    target: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far a result may lie from the reference: ``absolute + relative * abs(reference)``, and why."""
+
+    absolute: float
+    relative: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way of doing a kernel's task."""
+
+    name: str
+    function: PlanFunction
+    moved_bytes: Callable[[int], int] | None = None
+    replaces: str | None = None
+    expect_starved: Mapping[int, str] | None = None
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A variant broken on purpose: if the reference does not notice, the test is too weak."""
+
+    name: str
+    function: PlanFunction
+    of: str
+    options: tuple[str, ...] = ()
+
+
+class Kernel:
+    """A task with inputs, a reference, variants and mutations.
+
+    Args:
+        name: as it stands in reports and baselines; letters, digits, ``_``, ``-`` and ``.``.
+        source: the ``.hip`` file, relative to the file that creates the kernel.
+        tokens: the problem sizes, each a case for every variant.
+        options: hiprtc options (``-DNAME=1``, ``-Ifolder`` relative to the source's folder, ``-std=c++17``).
+        name_expressions: template kernels to instantiate (``scale<float>``), named so in launches.
+        tolerance: how far results may lie from the reference; bit for bit when left out.
+
+    Raises:
+        UsageError: a name, size or option that cannot be used, in one sentence.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        source: str | Path,
+        tokens: Sequence[int],
+        options: Sequence[str] = (),
+        name_expressions: Sequence[str] = (),
+        tolerance: Tolerance | None = None,
+    ) -> None:
+        allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
+        if not isinstance(name, str) or not name or name.startswith(".") or not set(name) <= allowed or len(name) > 100:
+            raise UsageError(
+                f"a kernel's name is its baseline's file name: up to 100 letters, digits, '_', '-' and '.', not {name!r}"
+            )
+        sizes = tuple(tokens)
+        if not sizes or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in sizes):
+            raise UsageError(f"kernel {name}: tokens are whole numbers of 1 or more, not {tokens!r}")
+        if len(set(sizes)) != len(sizes):
+            raise UsageError(f"kernel {name}: tokens {tokens!r} name a size twice: leave one out")
+        self.name = name
+        self.tokens = sizes
+        self.options = tuple(options)
+        self.name_expressions = tuple(name_expressions)
+        self.tolerance = tolerance
+        self.module_path = Path(sys._getframe(1).f_globals.get("__file__", "."))
+        self.source = (self.module_path.parent / source).resolve()
+        self.variants: dict[str, Variant] = {}
+        self.mutations: dict[str, Mutation] = {}
+        self._inputs: Callable[..., Arrays] | None = None
+        self._reference: Callable[..., Arrays] | None = None
+
+    def __repr__(self) -> str:
+        return f"Kernel({self.name!r})"
+
+    def inputs(self, function: AnyFunction) -> AnyFunction:
+        """Register ``function(tokens) -> {name: array}``: one device buffer for each array."""
+        if self._inputs is not None:
+            raise UsageError(f"kernel {self.name}: inputs are stated twice: keep one function under @kernel.inputs")
+        self._inputs = function
+        return function
+
+    def reference(self, function: AnyFunction) -> AnyFunction:
+        """Register ``function(tokens, buffer, ...) -> {name: expected array}``; it gets the buffers that it names."""
+        if self._reference is not None:
+            raise UsageError(f"kernel {self.name}: the reference is stated twice: keep one under @kernel.reference")
+        self._reference = function
+        return function
+
+    @overload
+    def variant(self, function: AnyFunction, /) -> AnyFunction: ...
+    @overload
+    def variant(
+        self,
+        *,
+        moved_bytes: Callable[[int], int] | None = None,
+        replaces: str | None = None,
+        expect_starved: Mapping[int, str] | None = None,
+    ) -> Callable[[AnyFunction], AnyFunction]: ...
+
+    def variant(
+        self,
+        function: AnyFunction | None = None,
+        /,
+        *,
+        moved_bytes: Callable[[int], int] | None = None,
+        replaces: str | None = None,
+        expect_starved: Mapping[int, str] | None = None,
+    ) -> AnyFunction | Callable[[AnyFunction], AnyFunction]:
+        """Register ``function(tokens, device) -> [Launch, Fill or Copy, ...]`` under its own name.
+
+        Args:
+            moved_bytes: bytes that the variant must read and write at a size, for GB/s.
+            replaces: the variant that this one has to beat.
+            expect_starved: sizes at which too few workgroups are expected, each with the reason; such a case is
+                reported as starved and does not fail.
+        """
+
+        def register(plan: AnyFunction) -> AnyFunction:
+            name = plan.__name__
+            if name in self.variants:
+                raise UsageError(f"kernel {self.name}: variant {name} is stated twice: rename one")
+            unknown = sorted(set(expect_starved or {}) - set(self.tokens))
+            if unknown:
+                raise UsageError(
+                    f"kernel {self.name}, variant {name}: expect_starved names {unknown[0]} tokens, "
+                    f"which is none of the kernel's sizes {self.tokens}"
+                )
+            if replaces is not None and replaces not in self.variants:
+                raise UsageError(
+                    f"kernel {self.name}, variant {name}: replaces={replaces!r} is no variant stated above it; "
+                    f"known so far: {', '.join(self.variants) or 'none'}"
+                )
+            self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved)
+            return plan
+
+        return register(function) if function is not None else register
+
+    def mutation(self, *, of: str, options: Sequence[str] = ()) -> Callable[[AnyFunction], AnyFunction]:
+        """Register a broken plan of variant ``of``, compiled with ``options`` added; the reference must notice it."""
+
+        def register(plan: AnyFunction) -> AnyFunction:
+            name = plan.__name__
+            if name in self.mutations or name in self.variants:
+                raise UsageError(f"kernel {self.name}: mutation {name} has a name that is taken: rename it")
+            if of not in self.variants:
+                raise UsageError(
+                    f"kernel {self.name}, mutation {name}: of={of!r} is no variant stated above it; "
+                    f"known so far: {', '.join(self.variants) or 'none'}"
+                )
+            self.mutations[name] = Mutation(name, plan, of, tuple(options))
+            return plan
+
+        return register
+
+    def compute_inputs(self, tokens: int) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Call the user's ``inputs``; C-contiguous, read-only arrays.
+
+        Raises:
+            UsageError: no inputs stated, or what they return is no dictionary of arrays.
+        """
+        if self._inputs is None:
+            raise UsageError(f"kernel {self.name} has no inputs: state them with @kernel.inputs")
+        arrays = self._inputs(tokens)
+        where = f"kernel {self.name}, inputs at {tokens} tokens"
+        if not isinstance(arrays, Mapping) or not arrays:
+            raise UsageError(f"{where}: expected a dictionary of name -> numpy array, got {type(arrays).__name__}")
+        result = {}
+        for name, array in arrays.items():
+            if not isinstance(name, str) or not name.isidentifier():
+                raise UsageError(f"{where}: buffer names are Python identifiers, not {name!r}")
+            if not isinstance(array, np.ndarray) or array.dtype.hasobject or array.size == 0:
+                raise UsageError(f"{where}: buffer {name} must be a numpy array of numbers with at least one value")
+            result[name] = np.ascontiguousarray(array).reshape(array.shape)
+            result[name].flags.writeable = False
+        return result
+
+    def compute_reference(self, tokens: int, inputs: Arrays) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Call the user's ``reference`` with the buffers it names; expected arrays by buffer name.
+
+        Raises:
+            UsageError: no reference stated; an unknown name, another shape or another dtype than the buffer's.
+        """
+        if self._reference is None:
+            raise UsageError(f"kernel {self.name} has no reference: state it with @kernel.reference")
+        where = f"kernel {self.name}, reference at {tokens} tokens"
+        parameters = inspect.signature(self._reference).parameters
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        named = [name for name in list(parameters)[1:] if parameters[name].kind is not inspect.Parameter.VAR_KEYWORD]
+        unknown = [name for name in named if name not in inputs and parameters[name].default is inspect.Parameter.empty]
+        if unknown:
+            raise UsageError(f"{where}: it asks for {unknown[0]!r}, but the inputs are {', '.join(inputs)}")
+        chosen = {name: inputs[name] for name in (inputs if takes_all else named) if name in inputs}
+        expected = self._reference(tokens, **chosen)
+        if not isinstance(expected, Mapping) or not expected:
+            raise UsageError(f"{where}: expected a dictionary of name -> numpy array, got {type(expected).__name__}")
+        for name, array in expected.items():
+            if name not in inputs:
+                raise UsageError(f"{where}: it returns {name!r}, but the buffers are {', '.join(inputs)}")
+            if not isinstance(array, np.ndarray) or array.shape != inputs[name].shape or array.dtype != inputs[name].dtype:
+                came = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+                raise UsageError(
+                    f"{where}: {name} must be {inputs[name].dtype} {inputs[name].shape} like its buffer, not {came}"
+                )
+        return dict(expected)

@@ -1,0 +1,190 @@
+"""All configuration, read once into frozen records and checked here; nothing below asks pytest for an option."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.model import Mode, RuntimeName
+
+MODES = ("graph", "queued", "loop")
+RUNTIMES = ("auto", "rocm", "cuda", "cpu")
+# Smallest slowdown that counts. On the cpu runtime other programs share cores and caches with the kernel, so that
+# equal code measures further apart than on a GPU.
+DEFAULT_TOLERANCE = {"rocm": 0.01, "cuda": 0.01, "cpu": 0.05}
+# Compute units of targets whose launch plans are judged on another machine (facts: KFD simd_count / simd_per_cu).
+TARGET_COMPUTE_UNITS = {"gfx1151": 40, "gfx1100": 96, "gfx1201": 64, "gfx942": 304, "gfx90a": 104}
+
+# One table makes the ini settings: name -> (default, help).
+INI = {
+    "kernelperf_target": ("", "judge starvation for this device: gfx1151, or gfx1100:84 with its compute units"),
+    "kernelperf_baselines": ("baselines", "folder of the stored baselines, relative to the project root"),
+    "kernelperf_mode": ("graph", "how the gate is timed: graph, queued or loop"),
+    "kernelperf_tolerance": ("", "smallest slowdown that counts, 0.01 or 1%; default 1%, on the cpu runtime 5%"),
+    "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
+    "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
+    "kernelperf_processes": ("5", "fresh processes that measure each case"),
+    "kernelperf_case_timeout_s": ("120", "seconds after which a case's worker is stopped"),
+    "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
+}
+
+
+@dataclass(frozen=True)
+class CaseSettings:
+    """What may differ from case to case: the marker's keywords have these names."""
+
+    mode: Mode = "graph"
+    tolerance: float | None = None
+    floor_us: float = 0.02
+    alpha: float = 1e-5
+    processes: int = 5
+
+    def tolerance_ratio(self, runtime: RuntimeName) -> float:
+        """Smallest relative slowdown that counts on a runtime (0.01 is 1 %)."""
+        return self.tolerance if self.tolerance is not None else DEFAULT_TOLERANCE[runtime]
+
+
+@dataclass(frozen=True)
+class Target:
+    """The device that starvation is judged for: its architecture and compute units."""
+
+    architecture: str
+    compute_units: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of one run."""
+
+    root: Path
+    baselines: Path
+    out: Path
+    runtime: str = "auto"
+    target: Target | None = None
+    case: CaseSettings = CaseSettings()
+    full: bool = False
+    update_reason: str | None = None
+    case_timeout_s: float = 120.0
+    wait_s: float = 1800.0
+    clock_script: Path | None = None
+
+    def described(self) -> dict[str, str]:
+        """Return the settings that a run file records, as text."""
+        target = f"{self.target.architecture}:{self.target.compute_units}" if self.target else ""
+        return {
+            "runtime": self.runtime,
+            "target": target,
+            "full": str(self.full).lower(),
+            "update_reason": self.update_reason or "",
+            **{field.name: str(getattr(self.case, field.name)) for field in dataclasses.fields(self.case)},
+        }
+
+
+def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root: Path) -> Settings:
+    """Read options and ini settings into one record.
+
+    Args:
+        option: returns a command-line option by its destination name.
+        ini: returns an ini setting by name, as text.
+        root: the project's root folder.
+
+    Raises:
+        UsageError: a value that cannot be used: what was expected, what came.
+    """
+    text = {name: str(ini(name)).strip() or default for name, (default, _) in INI.items()}
+    case = CaseSettings(
+        mode=_mode(text["kernelperf_mode"], "kernelperf_mode"),
+        tolerance=_tolerance(text["kernelperf_tolerance"], "kernelperf_tolerance"),
+        floor_us=_number(text["kernelperf_floor_us"], "kernelperf_floor_us", 0.0, 1e9),
+        alpha=_number(text["kernelperf_alpha"], "kernelperf_alpha", 1e-12, 0.1),
+        processes=_whole(text["kernelperf_processes"], "kernelperf_processes", 3, 64),
+    )
+    script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
+    reason = option("kernelperf_update")
+    return Settings(
+        root=root,
+        baselines=root / text["kernelperf_baselines"],
+        out=Path(option("kernelperf_out") or root / ".kernelperf"),
+        runtime=_runtime(str(option("kernelperf_runtime") or "auto")),
+        target=_target(text["kernelperf_target"]),
+        case=case,
+        full=bool(option("kernelperf_full")),
+        update_reason=None if reason is None else str(reason),
+        case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),
+        wait_s=_number(text["kernelperf_wait_s"], "kernelperf_wait_s", 0.0, 86400.0),
+        clock_script=Path(script) if script else None,
+    )
+
+
+def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettings:
+    """Return ``base`` with a marker's keywords laid over it.
+
+    Raises:
+        UsageError: an unknown keyword or a value that cannot be used.
+    """
+    known = [field.name for field in dataclasses.fields(CaseSettings)]
+    unknown = sorted(set(keywords) - set(known))
+    if unknown:
+        raise UsageError(f"the kernelperf marker has no keyword {unknown[0]!r}; it takes {', '.join(known)}")
+    readers: dict[str, Callable[[str, str], Any]] = {
+        "mode": _mode,
+        "tolerance": _tolerance,
+        "floor_us": lambda text, name: _number(text, name, 0.0, 1e9),
+        "alpha": lambda text, name: _number(text, name, 1e-12, 0.1),
+        "processes": lambda text, name: _whole(text, name, 3, 64),
+    }
+    changes = {name: readers[name](str(value), f"marker keyword {name}") for name, value in keywords.items()}
+    return dataclasses.replace(base, **changes)
+
+
+def _mode(text: str, name: str) -> Mode:
+    if text not in MODES:
+        raise UsageError(f"{name} is one of {', '.join(MODES)}, not {text!r}")
+    return cast(Mode, text)
+
+
+def _runtime(text: str) -> str:
+    if text not in RUNTIMES:
+        raise UsageError(f"--kernelperf-runtime is one of {', '.join(RUNTIMES)}, not {text!r}")
+    return text
+
+
+def _tolerance(text: str, name: str) -> float | None:
+    if text in ("", "None"):
+        return None
+    percent = text.endswith("%")
+    value = _number(text.rstrip("% "), name, 0.0, 100.0 if percent else 1.0)
+    return value / 100 if percent else value
+
+
+def _number(text: str, name: str, least: float, most: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise UsageError(f"{name} is a number, not {text!r}") from None
+    if not least <= value <= most:
+        raise UsageError(f"{name} lies between {least:g} and {most:g}, not {text}")
+    return value
+
+
+def _whole(text: str, name: str, least: int, most: int) -> int:
+    if not text.isdecimal() or not least <= int(text) <= most:
+        raise UsageError(f"{name} is a whole number from {least} to {most}, not {text!r}")
+    return int(text)
+
+
+def _target(text: str) -> Target | None:
+    if not text:
+        return None
+    match = re.fullmatch(r"([A-Za-z0-9_-]+?)(?::([0-9]+))?", text)
+    units = int(match[2]) if match and match[2] else TARGET_COMPUTE_UNITS.get(match[1] if match else "", 0)
+    if not match or units < 1:
+        known = ", ".join(TARGET_COMPUTE_UNITS)
+        raise UsageError(f"kernelperf_target is one of {known}, or NAME:COMPUTE_UNITS (gfx1100:84), not {text!r}")
+    return Target(match[1], units)
