@@ -262,14 +262,20 @@ class Mismatch(Frozen):
 
 
 class Comparison(Frozen):
-    """What the interleaved test found: change of time as a ratio, its interval, and how many processes agree."""
+    """What the interleaved test found: change of time as a ratio, its interval, and how many processes agree.
+
+    The interval is over processes, so it is None where there was only one. ``tolerance_ratio`` has 1.0 for none:
+    1.01 is 1 %. ``needed`` of ``processes`` must say ``slower``, ``faster`` or ``not_slower`` (a slowdown beyond the
+    tolerance is ruled out) for the case to be judged so. ``detectable_ratio`` is the smallest slowdown that these
+    samples would have shown, None where no slowdown would have.
+    """
 
     arm: str
     against: str
     mode: Mode
     change_ratio: float
-    low_ratio: float
-    high_ratio: float
+    low_ratio: float | None
+    high_ratio: float | None
     confidence: float
     processes: int
     slower: int
@@ -281,6 +287,9 @@ class Comparison(Frozen):
     time_us: float
     against_us: float
     per_process_ratio: tuple[float, ...] = ()
+    not_slower: int = 0
+    needed: int = 0
+    detectable_ratio: float | None = None
 
 
 class StoredComparison(Frozen):
@@ -347,7 +356,9 @@ class Record(Frozen):
     case: CaseId
     test: str
     decision: Decision
+    plan: Plan | None = None
     plan_digest: str = ""
+    buffers: tuple[BufferSpec, ...] = ()
     inputs_digest: str = ""
     source_digest: str = ""
     object_digest: str = ""

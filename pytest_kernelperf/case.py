@@ -1,0 +1,40 @@
+"""The cases of a kernel: which pytest items there are, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pytest_kernelperf.kernel import Kernel, Mutation, Variant
+from pytest_kernelperf.model import CaseId
+
+
+@dataclass(frozen=True)
+class CaseSpec:
+    """One item: a kernel's variant or mutation at one size."""
+
+    kernel: Kernel
+    doing: Variant | Mutation
+    tokens: int
+
+    @property
+    def case(self) -> CaseId:
+        """The case's identity in records and baselines."""
+        return CaseId(self.kernel.name, self.doing.name, self.tokens)
+
+    @property
+    def item_name(self) -> str:
+        """What stands between the brackets of the item's name."""
+        return f"{self.doing.name}-{self.tokens}"
+
+    @property
+    def mutation_of(self) -> str:
+        """The variant that this mutation breaks; empty for a variant."""
+        return self.doing.of if isinstance(self.doing, Mutation) else ""
+
+
+def list_cases(kernel: Kernel) -> Iterator[CaseSpec]:
+    """Yield all cases, size by size, so that inputs and references are computed once for a kernel and size."""
+    for tokens in kernel.tokens:
+        for doing in (*kernel.variants.values(), *kernel.mutations.values()):
+            yield CaseSpec(kernel, doing, tokens)
