@@ -1,0 +1,112 @@
+"""What is wrong with a baseline file, one sentence each, and dropping the cases that no test has any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from pytest_kernelperf.baseline.format import Baseline, BaselineCase
+from pytest_kernelperf.baseline.store import BaselineStore, read_file
+from pytest_kernelperf.errors import BaselineError
+
+KnownCases = Callable[[str, str], "frozenset[tuple[str, int]] | None"]
+"""From a kernel's name and its test module (posix, relative to the project's root) to the cases (variant,
+tokens) that tests have today. None: that module was not collected whole, so nothing can be said; an empty
+set: it was, and has no such kernel."""
+
+DROP = "pytest --kernelperf --update-baselines"
+
+
+def problems(file: Path, known_cases: KnownCases, project_root: Path) -> list[str]:
+    """Return all that is wrong with a baseline file; an empty list when it stands.
+
+    Checked: that it can be read and is this folder's device's, that its test module and kernel are still
+    there, that each case is still some test's, and that the objects and sources it refers to are whole.
+    """
+    name = _shown(file, project_root)
+    try:
+        baseline = read_file(file, name)
+    except FileNotFoundError:
+        return [f"{name}: is gone since the tests were collected: run again"]
+    except BaselineError as problem:
+        return [str(problem)]
+    return [*_stale_sentences(name, baseline, known_cases, project_root), *_missing(file, baseline, project_root)]
+
+
+def stale_cases(baseline: Baseline, known_cases: KnownCases, project_root: Path) -> tuple[BaselineCase, ...]:
+    """Return the cases that no test has any more; none while that cannot be said."""
+    known = _known(baseline, known_cases, project_root)
+    if known is None:
+        return ()
+    return tuple(case for case in baseline.cases if (case.variant, case.tokens) not in known)
+
+
+def drop_stale(store: BaselineStore, known_cases: KnownCases, project_root: Path) -> list[str]:
+    """Drop stale cases from the baselines of all device keys; return a line for each.
+
+    A file that cannot be read is left as it is: its own check fails.
+    """
+    lines = []
+    for file in store.files():
+        try:
+            baseline = read_file(file)
+        except (BaselineError, FileNotFoundError):
+            continue
+        stale = stale_cases(baseline, known_cases, project_root)
+        if not stale:
+            continue
+        kept = tuple(case for case in baseline.cases if case not in stale)
+        if kept:
+            store.write(baseline.device_key, msgspec.structs.replace(baseline, cases=kept), {}, {})
+        else:
+            store.remove(baseline.device_key, baseline.kernel)
+        lines += [f"{_shown(file, project_root)}: dropped {case.name}, which no test has any more" for case in stale]
+    return lines
+
+
+def _known(baseline: Baseline, known_cases: KnownCases, project_root: Path) -> frozenset[tuple[str, int]] | None:
+    known = known_cases(baseline.kernel, baseline.test_module)
+    if known is None and not (project_root / baseline.test_module).is_file():
+        return frozenset()
+    return known
+
+
+def _stale_sentences(name: str, baseline: Baseline, known_cases: KnownCases, project_root: Path) -> list[str]:
+    module = baseline.test_module
+    known = _known(baseline, known_cases, project_root)
+    if known is None:
+        return []
+    if known:
+        return [
+            f"{name} has case {case.name}, which no test has any more: restore it, or drop it with {DROP}"
+            for case in stale_cases(baseline, known_cases, project_root)
+        ]
+    gone = f"{module} has no kernel {baseline.kernel} any more"
+    if not (project_root / module).is_file():
+        gone = f"its test module {module} is gone"
+    count = f"{len(baseline.cases)} case{'s' if len(baseline.cases) != 1 else ''}"
+    return [f"{name} has {count} of {baseline.kernel}, but {gone}: restore it, or drop them with {DROP}"]
+
+
+def _missing(file: Path, baseline: Baseline, project_root: Path) -> list[str]:
+    """Say which objects and sources cannot be read, each once however many cases refer to it."""
+    store = BaselineStore(file.parent.parent)
+    sentences = []
+    for digest in sorted({case.object_digest for case in baseline.cases}):
+        try:
+            store.read_object(baseline.device_key, digest)
+        except BaselineError as problem:
+            sentences.append(str(problem))
+    for digest in sorted({case.source_digest for case in baseline.cases}):
+        try:
+            store.read_source(baseline.device_key, digest)
+        except BaselineError as problem:
+            sentences.append(str(problem))
+    return [sentence.replace(f"{project_root}/", "") for sentence in sentences]
+
+
+def _shown(file: Path, project_root: Path) -> str:
+    """A file as sentences name it: relative to the project's root where it lies below."""
+    return file.relative_to(project_root).as_posix() if file.is_relative_to(project_root) else str(file)

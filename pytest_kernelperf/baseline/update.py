@@ -1,0 +1,163 @@
+"""Accept what a run measured: the new baseline of a kernel, and what changes in it, line by line.
+
+Only clean measurements are accepted. A case that is refused, or that was not run, keeps its entry; an
+entry that is kept is kept to the byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pytest_kernelperf import units
+from pytest_kernelperf.baseline.format import (
+    VERSION,
+    Baseline,
+    BaselineCase,
+    DeviceSummary,
+    ProcessSamples,
+)
+from pytest_kernelperf.model import BufferSpec, DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
+
+ACCEPTABLE = frozenset(
+    {
+        Verdict.NEW,
+        Verdict.UNCHANGED,
+        Verdict.IMPROVED,
+        Verdict.ACCEPTED,
+        Verdict.REGRESSED,
+        Verdict.SLOWER_THAN_REPLACED,
+    }
+)
+"""Verdicts whose measurement is clean, so that it may be stored: the reason given answers for the slower ones."""
+
+
+class Candidate(Frozen, frozen=True):
+    """A case of this run with what is needed to run it again; its code object and source go by digest."""
+
+    record: Record
+    plan: Plan
+    buffers: tuple[BufferSpec, ...]
+
+
+class Acceptance(Frozen, frozen=True):
+    """Who accepts, what and when: what is the same for all cases of a kernel in one run.
+
+    ``day`` is the UTC day, ``2026-03-01``; ``test_module`` posix, relative to the project's root.
+    """
+
+    kernel: str
+    test_module: str
+    device: DeviceFacts
+    reason: str
+    day: str
+    tool_version: str
+
+
+class Update(Frozen, frozen=True):
+    """The baseline to store (None: nothing changes), a line per accepted case, a line per refused one."""
+
+    baseline: Baseline | None
+    accepted: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+def update(old: Baseline | None, candidates: Iterable[Candidate], acceptance: Acceptance) -> Update:
+    """Return the kernel's next baseline from its old one and this run's cases."""
+    cases = {(case.variant, case.tokens): case for case in old.cases} if old else {}
+    accepted: list[str] = []
+    refused: list[str] = []
+    for candidate in sorted(candidates, key=lambda candidate: candidate.record.case):
+        record = candidate.record
+        key = (record.case.variant, record.case.tokens)
+        if record.mutation_of or (record.decision.verdict is Verdict.IDENTICAL and key in cases):
+            continue
+        if refusal := _refusal(record):
+            refused.append(f"{record.case}: {refusal}; {'its old baseline stays' if key in cases else 'not stored'}")
+            continue
+        case = _accept(candidate, acceptance)
+        accepted.append(f"{record.case}: {describe(cases.get(key), case)}")
+        cases[key] = case
+    baseline = _next(old, cases, acceptance, any_accepted=bool(accepted))
+    return Update(baseline, tuple(accepted), tuple(refused))
+
+
+def describe(old: BaselineCase | None, new: BaselineCase) -> str:
+    """Return ``old -> new`` in words: times with their modes, and the change where it may be compared."""
+    after = f"{units.format_time(new.time_us)} {new.mode}"
+    if old is None:
+        return f"new -> {after}"
+    before = f"{units.format_time(old.time_us)} {old.mode}"
+    if old.mode != new.mode:
+        return f"{before} -> {after} (modes are not compared)"
+    return f"{before} -> {after} ({units.format_change(new.time_us / old.time_us)})"
+
+
+def _refusal(record: Record) -> str:
+    """Say why a record's measurement cannot be stored; empty when it can."""
+    decision = record.decision
+    starved_as_expected = decision.verdict is Verdict.STARVED and not decision.fails
+    if decision.verdict not in ACCEPTABLE and not starved_as_expected:
+        return f"{decision.verdict.value}, {decision.reason}" if decision.reason else decision.verdict.value
+    if contended := next((m.contended_by for m in record.measurements if m.contended_by), ""):
+        return f"measured while the device was busy ({contended})"
+    if not any(m.mode == record.mode and m.times_us("head") for m in record.measurements):
+        return f"nothing was measured in {record.mode} mode"
+    return ""
+
+
+def _accept(candidate: Candidate, acceptance: Acceptance) -> BaselineCase:
+    record = candidate.record
+    kernels = {launch.kernel for launch in candidate.plan.launches}
+    return BaselineCase(
+        variant=record.case.variant,
+        tokens=record.case.tokens,
+        mode=record.mode,
+        plan=_without_floors(candidate.plan),
+        buffers=candidate.buffers,
+        inputs_digest=record.inputs_digest,
+        source_digest=record.source_digest,
+        object_digest=record.object_digest,
+        instruction_digests={name: digest for name, digest in record.instruction_digests.items() if name in kernels},
+        resources={name: values for name, values in record.resources.items() if name in kernels},
+        processes=tuple(
+            ProcessSamples(acceptance.day, measurement.rounds, tuple(map(rounded_us, measurement.times_us("head"))))
+            for measurement in sorted(record.measurements, key=lambda measurement: measurement.process)
+            if measurement.mode == record.mode and measurement.times_us("head")
+        ),
+        moved_bytes=record.moved_bytes,
+        reason=acceptance.reason,
+        accepted_at=acceptance.day,
+        tool_version=acceptance.tool_version,
+        compiler=acceptance.device.compiler,
+        driver=acceptance.device.driver,
+        hip_version=acceptance.device.hip_version,
+    )
+
+
+def _next(
+    old: Baseline | None, cases: dict[tuple[str, int], BaselineCase], acceptance: Acceptance, *, any_accepted: bool
+) -> Baseline | None:
+    """Put cases back into a file; the device's facts are those of the last acceptance."""
+    if not cases:
+        return None
+    if old is not None and not any_accepted and old.test_module == acceptance.test_module:
+        return None
+    device = DeviceSummary.of(acceptance.device) if any_accepted or old is None else old.device
+    ordered = tuple(cases[key] for key in sorted(cases))
+    return Baseline(VERSION, acceptance.kernel, acceptance.device.key, device, acceptance.test_module, ordered)
+
+
+def _without_floors(plan: Plan) -> Plan:
+    return Plan(
+        tuple(
+            LaunchStep(step.kernel, step.grid, step.block, step.arguments, step.shared_bytes)
+            if isinstance(step, LaunchStep)
+            else step
+            for step in plan.steps
+        )
+    )
+
+
+def rounded_us(time_us: float) -> float:
+    """Round a sample to 0.0001 us, which no timer resolves, but never to zero."""
+    return round(time_us, 4) if time_us >= 0.01 else float(f"{time_us:.3g}")
