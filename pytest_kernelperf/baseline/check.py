@@ -58,10 +58,14 @@ def drop_stale(store: BaselineStore, known_cases: KnownCases, project_root: Path
         if not stale:
             continue
         kept = tuple(case for case in baseline.cases if case not in stale)
-        if kept:
-            store.write(baseline.device_key, msgspec.structs.replace(baseline, cases=kept), {}, {})
-        else:
-            store.remove(baseline.device_key, baseline.kernel)
+        try:
+            if kept:
+                store.write(baseline.device_key, msgspec.structs.replace(baseline, cases=kept), {}, {})
+            else:
+                store.remove(baseline.device_key, baseline.kernel)
+        except BaselineError as problem:
+            lines.append(f"{_shown(file, project_root)}: nothing dropped: {problem}")
+            continue
         lines += [f"{_shown(file, project_root)}: dropped {case.name}, which no test has any more" for case in stale]
     return lines
 

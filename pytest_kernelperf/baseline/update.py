@@ -16,7 +16,7 @@ from pytest_kernelperf.baseline.format import (
     DeviceSummary,
     ProcessSamples,
 )
-from pytest_kernelperf.model import BufferSpec, DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
+from pytest_kernelperf.model import DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
 
 ACCEPTABLE = frozenset(
     {
@@ -29,14 +29,6 @@ ACCEPTABLE = frozenset(
     }
 )
 """Verdicts whose measurement is clean, so that it may be stored: the reason given answers for the slower ones."""
-
-
-class Candidate(Frozen, frozen=True):
-    """A case of this run with what is needed to run it again; its code object and source go by digest."""
-
-    record: Record
-    plan: Plan
-    buffers: tuple[BufferSpec, ...]
 
 
 class Acceptance(Frozen, frozen=True):
@@ -61,20 +53,22 @@ class Update(Frozen, frozen=True):
     refused: tuple[str, ...]
 
 
-def update(old: Baseline | None, candidates: Iterable[Candidate], acceptance: Acceptance) -> Update:
-    """Return the kernel's next baseline from its old one and this run's cases."""
+def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptance) -> Update:
+    """Return the kernel's next baseline from its old one and this run's records of it."""
     cases = {(case.variant, case.tokens): case for case in old.cases} if old else {}
     accepted: list[str] = []
     refused: list[str] = []
-    for candidate in sorted(candidates, key=lambda candidate: candidate.record.case):
-        record = candidate.record
+    for record in sorted(records, key=lambda record: record.case):
         key = (record.case.variant, record.case.tokens)
         if record.mutation_of or (record.decision.verdict is Verdict.IDENTICAL and key in cases):
             continue
-        if refusal := _refusal(record):
-            refused.append(f"{record.case}: {refusal}; {'its old baseline stays' if key in cases else 'not stored'}")
+        plan, processes = record.plan, clean_processes(record, acceptance.day)
+        if plan is None or not processes or not _is_acceptable(record):
+            refused.append(
+                f"{record.case}: {_refusal(record)}; {'its old baseline stays' if key in cases else 'not stored'}"
+            )
             continue
-        case = _accept(candidate, acceptance)
+        case = _accept(record, plan, processes, acceptance)
         accepted.append(f"{record.case}: {describe(cases.get(key), case)}")
         cases[key] = case
     baseline = _next(old, cases, acceptance, any_accepted=bool(accepted))
@@ -92,38 +86,48 @@ def describe(old: BaselineCase | None, new: BaselineCase) -> str:
     return f"{before} -> {after} ({units.format_change(new.time_us / old.time_us)})"
 
 
+def clean_processes(record: Record, day: str) -> tuple[ProcessSamples, ...]:
+    """Take the head's samples in the record's mode, process by process, without what was contended or invalid."""
+    times: dict[int, list[float]] = {}
+    rounds: dict[int, int] = {}
+    for measurement in sorted(record.measurements, key=lambda measurement: measurement.process):
+        if measurement.mode != record.mode or measurement.contended_by or measurement.invalid:
+            continue
+        times.setdefault(measurement.process, []).extend(map(rounded_us, measurement.times_us("head")))
+        rounds.setdefault(measurement.process, measurement.rounds)
+    return tuple(ProcessSamples(day, rounds[process], tuple(taken)) for process, taken in times.items() if taken)
+
+
+def _is_acceptable(record: Record) -> bool:
+    starved_as_expected = record.decision.verdict is Verdict.STARVED and not record.decision.fails
+    return starved_as_expected or record.decision.verdict in ACCEPTABLE
+
+
 def _refusal(record: Record) -> str:
-    """Say why a record's measurement cannot be stored; empty when it can."""
-    decision = record.decision
-    starved_as_expected = decision.verdict is Verdict.STARVED and not decision.fails
-    if decision.verdict not in ACCEPTABLE and not starved_as_expected:
+    """Say why a record cannot be stored."""
+    if not _is_acceptable(record):
+        decision = record.decision
         return f"{decision.verdict.value}, {decision.reason}" if decision.reason else decision.verdict.value
-    if contended := next((m.contended_by for m in record.measurements if m.contended_by), ""):
-        return f"measured while the device was busy ({contended})"
-    if not any(m.mode == record.mode and m.times_us("head") for m in record.measurements):
-        return f"nothing was measured in {record.mode} mode"
-    return ""
+    if record.plan is None:
+        return "it has no launch plan"
+    problems = [m.contended_by or m.invalid for m in record.measurements if m.contended_by or m.invalid]
+    return f"no clean measurement in {record.mode} mode" + (f" ({problems[0]})" if problems else "")
 
 
-def _accept(candidate: Candidate, acceptance: Acceptance) -> BaselineCase:
-    record = candidate.record
-    kernels = {launch.kernel for launch in candidate.plan.launches}
+def _accept(record: Record, plan: Plan, processes: tuple[ProcessSamples, ...], acceptance: Acceptance) -> BaselineCase:
+    kernels = {launch.kernel for launch in plan.launches}
     return BaselineCase(
         variant=record.case.variant,
         tokens=record.case.tokens,
         mode=record.mode,
-        plan=_without_floors(candidate.plan),
-        buffers=candidate.buffers,
+        plan=_without_floors(plan),
+        buffers=record.buffers,
         inputs_digest=record.inputs_digest,
         source_digest=record.source_digest,
         object_digest=record.object_digest,
         instruction_digests={name: digest for name, digest in record.instruction_digests.items() if name in kernels},
         resources={name: values for name, values in record.resources.items() if name in kernels},
-        processes=tuple(
-            ProcessSamples(acceptance.day, measurement.rounds, tuple(map(rounded_us, measurement.times_us("head"))))
-            for measurement in sorted(record.measurements, key=lambda measurement: measurement.process)
-            if measurement.mode == record.mode and measurement.times_us("head")
-        ),
+        processes=processes,
         moved_bytes=record.moved_bytes,
         reason=acceptance.reason,
         accepted_at=acceptance.day,
