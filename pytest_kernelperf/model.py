@@ -293,7 +293,10 @@ class Comparison(Frozen):
 
 
 class StoredComparison(Frozen):
-    """The accepted binary's medians today beside those stored with it; shown, gated only when ``gated``."""
+    """The accepted binary's medians today beside those stored with it; shown, gated only when ``gated``.
+
+    ``slower`` only where ``gated``: a slowdown beyond the tolerance is proven. ``reason`` says why it is not gated.
+    """
 
     change_ratio: float
     p_value: float
@@ -302,6 +305,7 @@ class StoredComparison(Frozen):
     stored_days: int
     gated: bool
     reason: str = ""
+    slower: bool = False
 
 
 class Verdict(str, Enum):

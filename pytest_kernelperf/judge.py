@@ -1,0 +1,253 @@
+"""The one function that decides: numbers in, a verdict with its reason out. No clock, no disk, no device.
+
+The order is fixed: crashed, hung, failed -> wrong -> starved -> traced -> identical -> contended -> the interleaved
+test -> slower than the variant it replaces -> new, improved, unchanged, undecided. What cannot be decided fails
+closed, except where the upper bound of a change is under twice the tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pytest_kernelperf import reason
+from pytest_kernelperf.model import (
+    CaseId,
+    Comparison,
+    Decision,
+    Frozen,
+    LaunchFill,
+    Mismatch,
+    Plan,
+    StoredComparison,
+    Verdict,
+)
+
+TRIES = 3
+"""A contended measurement is retried twice."""
+
+LOOKS = 2
+"""An undecided measurement is rerun once; the error allowed is split over both looks."""
+
+_ACCEPTABLE = (
+    Verdict.NEW,
+    Verdict.IMPROVED,
+    Verdict.REGRESSED,
+    Verdict.SLOWER_THAN_REPLACED,
+    Verdict.UNDECIDED,
+)
+
+
+class Failure(Frozen, frozen=True):
+    """A worker that died, overran its time, or answered with an error; ``sentence`` is meant for the user."""
+
+    kind: Literal["crashed", "hung", "failed"]
+    sentence: str
+
+
+class Evidence(Frozen, frozen=True):
+    """All that is known of a case when it is judged; what is not known yet is left out.
+
+    Attributes:
+        case: the case.
+        failure: what kept a worker from answering.
+        mutation_of: the variant that this case breaks on purpose; empty for a variant.
+        mismatch: where outputs differ from the reference.
+        fills: how full each launch makes the device.
+        device: whose compute units ``fills`` were counted against (``gfx1151``).
+        starved_expected: why the case is expected to be starved; empty where it is not.
+        profilers: profilers found loaded or asked for in the environment.
+        identical: instructions, plan and inputs equal the baseline's.
+        contended_by: who used the device in the last measurement.
+        spoiled: what was wrong with the outputs after timing (non-finite where they were finite).
+        tries: measurements begun, the contended ones among them.
+        looks: measurements that the comparison rests on.
+        has_baseline: a baseline of this case is stored for this device.
+        time_us: head's time per round, None where it was not timed.
+        comparison: head against the baseline.
+        replaced: head against the variant it replaces.
+        replaced_variant: that variant's name.
+        stored: the accepted binary's times today against those stored with it.
+        update_reason: None: baselines are not updated; else the reason given, which may be empty.
+    """
+
+    case: CaseId
+    failure: Failure | None = None
+    mutation_of: str = ""
+    mismatch: Mismatch | None = None
+    fills: tuple[LaunchFill, ...] = ()
+    device: str = ""
+    starved_expected: str = ""
+    profilers: tuple[str, ...] = ()
+    identical: bool = False
+    contended_by: str = ""
+    spoiled: str = ""
+    tries: int = 1
+    looks: int = 1
+    has_baseline: bool = False
+    time_us: float | None = None
+    comparison: Comparison | None = None
+    replaced: Comparison | None = None
+    replaced_variant: str = ""
+    stored: StoredComparison | None = None
+    update_reason: str | None = None
+
+
+def decide(evidence: Evidence) -> Decision:
+    """Judge a case from what is known of it."""
+    decision = _decide_before_timing(evidence) or _decide_from_timing(evidence)
+    if evidence.update_reason and decision.verdict in _ACCEPTABLE:
+        return Decision(Verdict.ACCEPTED, False, decision.code, f"accepted: {evidence.update_reason} ({decision.reason})")
+    return decision
+
+
+def needs_timing(evidence: Evidence) -> bool:
+    """Whether the case still has to be timed, asked once it has been run and counted."""
+    return _decide_before_timing(evidence) is None
+
+
+def needs_retry(evidence: Evidence) -> bool:
+    """Whether to measure afresh because somebody used the device, at most ``TRIES`` times in all."""
+    return needs_timing(evidence) and bool(evidence.contended_by) and evidence.tries < TRIES
+
+
+def needs_rerun(evidence: Evidence) -> bool:
+    """Whether to measure once more because the samples so far do not decide (``LOOKS`` looks in all)."""
+    if not needs_timing(evidence) or evidence.contended_by or evidence.spoiled or evidence.looks >= LOOKS:
+        return False
+    undecided = evidence.comparison is not None and verdict_of(evidence.comparison) is Verdict.UNDECIDED
+    return undecided and not (evidence.replaced is not None and is_slower(evidence.replaced))
+
+
+def stores_baseline(evidence: Evidence, decision: Decision) -> bool:
+    """Whether ``--update-baselines`` writes this case: new, improved or accepted with a reason; nothing that fails."""
+    return (
+        evidence.update_reason is not None
+        and not decision.fails
+        and decision.verdict in (Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED)
+    )
+
+
+def notes_of(evidence: Evidence) -> tuple[str, ...]:
+    """What a reader should know beside the verdict, one sentence each."""
+    notes = []
+    if evidence.failure is None and evidence.starved_expected and evidence.fills:
+        notes.append(reason.expected_starvation(evidence.fills, evidence.device, evidence.starved_expected))
+    if evidence.replaced is not None and not is_slower(evidence.replaced):
+        notes.append(reason.beside_replaced(evidence.replaced, evidence.replaced_variant))
+    if evidence.stored is not None:
+        notes.append(reason.stored(evidence.stored))
+    if evidence.update_reason == "" and evidence.comparison is not None and is_slower(evidence.comparison):
+        notes.append("not stored: a slower baseline needs a reason, --update-baselines=REASON")
+    return tuple(notes)
+
+
+def is_slower(comparison: Comparison) -> bool:
+    """Whether enough processes say slower."""
+    return comparison.slower >= max(1, comparison.needed)
+
+
+def verdict_of(comparison: Comparison) -> Verdict:
+    """What a comparison alone says: regressed, improved, unchanged or undecided.
+
+    Unchanged needs as many processes to rule a slowdown out as regressed needs to prove one, and none to see one.
+    """
+    needed = max(1, comparison.needed)
+    if is_slower(comparison):
+        return Verdict.REGRESSED
+    if comparison.slower == 0 and comparison.faster >= needed:
+        return Verdict.IMPROVED
+    if comparison.slower == 0 and comparison.not_slower >= needed:
+        return Verdict.UNCHANGED
+    return Verdict.UNDECIDED
+
+
+def fills_of(plan: Plan, compute_units: int, warp_size: int) -> tuple[LaunchFill, ...]:
+    """Count each launch's workgroups against the device's compute units, or its own floor where it states one.
+
+    A stated floor replaces the compute units whichever is larger: it is what the author knows of the launch.
+    ``waves`` are those of the whole launch, a part-filled wave counted as one.
+    """
+    return tuple(
+        LaunchFill(
+            kernel=launch.kernel,
+            workgroups=launch.workgroups,
+            threshold=launch.floor.workgroups if launch.floor is not None else compute_units,
+            compute_units=compute_units,
+            waves=launch.workgroups * -(-math.prod(launch.block) // warp_size),
+            floor=launch.floor,
+        )
+        for launch in plan.launches
+    )
+
+
+def _decide_before_timing(evidence: Evidence) -> Decision | None:
+    """Decide from all that comes before a measurement; None where only timing can tell."""
+    if evidence.failure is not None:
+        return Decision(Verdict(evidence.failure.kind), True, evidence.failure.kind, evidence.failure.sentence)
+    if evidence.mutation_of:
+        return _decide_mutation(evidence)
+    if evidence.mismatch is not None:
+        return Decision(Verdict.WRONG, True, "mismatch", reason.mismatch(evidence.mismatch))
+    if not evidence.starved_expected and any(fill.starved for fill in evidence.fills):
+        return Decision(Verdict.STARVED, True, "too_few_workgroups", reason.starved(evidence.fills, evidence.device))
+    if evidence.profilers:
+        return Decision(Verdict.INVALID, True, "traced", reason.traced(evidence.profilers))
+    if evidence.identical:
+        return Decision(Verdict.IDENTICAL, False, "identical", reason.IDENTICAL)
+    return None
+
+
+def _decide_mutation(evidence: Evidence) -> Decision:
+    if evidence.mismatch is None:
+        return Decision(Verdict.UNNOTICED, True, "unnoticed", reason.unnoticed(evidence.mutation_of))
+    return Decision(Verdict.CAUGHT, False, "caught", reason.mismatch(evidence.mismatch))
+
+
+def _decide_from_timing(evidence: Evidence) -> Decision:
+    if evidence.contended_by:
+        return Decision(Verdict.INVALID, True, "busy", reason.busy(evidence.contended_by, evidence.tries))
+    if evidence.spoiled:
+        return Decision(Verdict.INVALID, True, "spoiled", reason.spoiled(evidence.spoiled))
+    if evidence.time_us is None or not 0 < evidence.time_us < math.inf:
+        return Decision(Verdict.INVALID, True, "no_samples", reason.NO_SAMPLES)
+    comparison, replaced = evidence.comparison, evidence.replaced
+    if comparison is not None and is_slower(comparison):
+        return Decision(Verdict.REGRESSED, True, "slower", reason.slower(comparison, "the baseline"))
+    stored = evidence.stored
+    if comparison is None and stored is not None and stored.slower:
+        return Decision(Verdict.REGRESSED, True, "slower_than_stored", reason.stored(stored))
+    if replaced is not None and is_slower(replaced):
+        against = f"{evidence.replaced_variant or 'the variant'}, which it replaces"
+        return Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", reason.slower(replaced, against))
+    if not evidence.has_baseline:
+        return Decision(Verdict.NEW, False, "new", reason.NEW)
+    if comparison is None:
+        return _decide_without_replay(stored)
+    verdict = verdict_of(comparison)
+    if verdict is Verdict.IMPROVED:
+        return Decision(verdict, False, "faster", reason.faster(comparison))
+    if verdict is Verdict.UNCHANGED:
+        return Decision(verdict, False, "within_tolerance", reason.unchanged(comparison))
+    return _decide_undecided(comparison)
+
+
+def _decide_without_replay(stored: StoredComparison | None) -> Decision:
+    """The accepted binary could not be replayed, so stored numbers are all there is; ungated they only show."""
+    if stored is None:
+        return Decision(Verdict.UNDECIDED, True, "not_compared", reason.NOT_COMPARED)
+    verdict, code = (Verdict.UNCHANGED, "stored") if stored.gated else (Verdict.UNDECIDED, "not_gated")
+    return Decision(verdict, False, code, reason.stored(stored))
+
+
+def _decide_undecided(comparison: Comparison) -> Decision:
+    """Warn where a slowdown of twice the tolerance is ruled out, else fail."""
+    allowed = max(comparison.tolerance_ratio - 1, comparison.floor_us / comparison.against_us)
+    bounded = comparison.high_ratio is not None and comparison.high_ratio < 1 + 2 * allowed
+    if comparison.processes < comparison.needed:
+        code = "too_few_processes"
+    elif comparison.slower and (comparison.not_slower or comparison.faster):
+        code = "depends_on_process"
+    else:
+        code = "not_proven"
+    return Decision(Verdict.UNDECIDED, not bounded, code, reason.undecided(comparison, code, bounded))

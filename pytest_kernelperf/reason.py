@@ -1,0 +1,162 @@
+"""The sentence behind each verdict: the numbers in plain words, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_kernelperf.model import Comparison, LaunchFill, Mismatch, StoredComparison
+from pytest_kernelperf.units import (
+    describe_change,
+    format_count,
+    format_counted,
+    format_interval,
+    format_probability,
+    format_time,
+    format_tolerance,
+)
+
+IDENTICAL = "instructions, launch plan and inputs are the baseline's: nothing to time"
+NEW = "no baseline on this device yet: store one with --update-baselines=REASON"
+NO_SAMPLES = "not measured: no positive, finite sample was taken; run again and look at the worker's log"
+NOT_COMPARED = (
+    "not proven: there is a baseline, but nothing was measured against it; run again, or replace it with "
+    "--update-baselines=REASON"
+)
+
+
+def mismatch(found: Mismatch) -> str:
+    """``1,024 of 10,240 values of x differ, first at 2304: got 0.830200195, want 0.189979553``."""
+    return (
+        f"{format_count(found.differing)} of {format_counted(found.values, 'value')} of {found.output} "
+        f"{'differs' if found.differing == 1 else 'differ'}, "
+        f"first at {found.first_index}: got {found.got}, want {found.want}"
+    )
+
+
+def unnoticed(mutation_of: str) -> str:
+    """A mutation's outputs are the reference's."""
+    return (
+        f"the reference does not notice this mutation of {mutation_of}: every value is as expected; "
+        "strengthen the inputs or the reference, or break the kernel where it matters"
+    )
+
+
+def starved(fills: Sequence[LaunchFill], device: str) -> str:
+    """Each starved launch: its workgroups, its floor if it states one, and the compute units."""
+    found = [fill for fill in fills if fill.starved]
+    bare = any(fill.floor is None for fill in found)
+    advice = "split the work over more workgroups" + (", or state underfill=Floor(workgroups, why)" if bare else "")
+    return f"{'; '.join(_fill(fill, device) for fill in found)}: {advice}"
+
+
+def expected_starvation(fills: Sequence[LaunchFill], device: str, why: str) -> str:
+    """What to say of a case whose test expects it to be starved."""
+    found = [fill for fill in fills if fill.starved]
+    if found:
+        return f"starved as expected ({why}): {'; '.join(_fill(fill, device) for fill in found)}"
+    counts = "; ".join(_fill(fill, device) for fill in fills)
+    return f"expected to be starved ({why}), but is not: {counts}; take the expectation out if that holds everywhere"
+
+
+def _fill(fill: LaunchFill, device: str) -> str:
+    floor = f", floor {format_count(fill.floor.workgroups)} ({fill.floor.reason})" if fill.floor is not None else ""
+    units = format_counted(fill.compute_units, "compute unit")
+    where = f" ({device})" if device else ""
+    return f"{fill.kernel}: {format_counted(fill.workgroups, 'workgroup')}{floor}, {units}{where}"
+
+
+def traced(profilers: Sequence[str]) -> str:
+    """Times taken under a profiler are not comparable with times taken without."""
+    return (
+        f"not measured: {', '.join(profilers)} is loaded, and traced times are never compared with untraced ones; "
+        "run again without it"
+    )
+
+
+def busy(contended_by: str, tries: int) -> str:
+    """Somebody else used the device."""
+    return (
+        f"not measured: the device is busy ({contended_by}), {format_counted(tries, 'try', 'tries')}; "
+        "stop the other program or wait for it, then run again"
+    )
+
+
+def spoiled(what: str) -> str:
+    """Outputs were no longer numbers after timing."""
+    return f"not measured: {what}; a kernel that is run again and again must leave finite values finite"
+
+
+def slower(comparison: Comparison, against: str) -> str:
+    """Enough processes agree on a slowdown beyond the tolerance."""
+    return f"{_change(comparison, against)}, {_agreement(comparison, comparison.slower)}, {_allowed(comparison)}"
+
+
+def faster(comparison: Comparison) -> str:
+    """Enough processes agree on a gain beyond the tolerance."""
+    return (
+        f"{_change(comparison, 'the baseline')}, {_agreement(comparison, comparison.faster)}, {_allowed(comparison)}; "
+        "keep the gain with --update-baselines=REASON"
+    )
+
+
+def unchanged(comparison: Comparison) -> str:
+    """Enough processes rule a slowdown beyond the tolerance out."""
+    ruled_out = (
+        f"{comparison.not_slower} of {format_counted(comparison.processes, 'process', 'processes')} "
+        f"rule out more than {format_tolerance(comparison.tolerance_ratio)}"
+    )
+    detectable = (
+        f"; would have shown {format_tolerance(comparison.detectable_ratio)}" if comparison.detectable_ratio else ""
+    )
+    return f"{_change(comparison, 'the baseline')}, {ruled_out}{detectable}"
+
+
+def undecided(comparison: Comparison, code: str, bounded: bool) -> str:
+    """The samples prove neither a slowdown beyond the tolerance nor its absence."""
+    said = (
+        f"{comparison.slower} say slower, {comparison.not_slower} not slower, of "
+        f"{format_counted(comparison.processes, 'process', 'processes')} ({comparison.needed} must agree)"
+    )
+    opening = {
+        "too_few_processes": "too few processes to agree",
+        "depends_on_process": "depends on the process",
+    }.get(code, "not proven")
+    ending = (
+        "a slowdown of twice the tolerance is ruled out"
+        if bounded
+        else "a slowdown of twice the tolerance is not ruled out: not proven; quieten the machine and run again"
+    )
+    return f"{opening}: {_change(comparison, 'the baseline')}, {said}, {_allowed(comparison)}; {ending}"
+
+
+def beside_replaced(comparison: Comparison, variant: str) -> str:
+    """How a case compares with the variant it replaces, where it is not proven slower."""
+    if comparison.faster >= max(1, comparison.needed):
+        return f"{_change(comparison, variant)}, which it replaces; {_agreement(comparison, comparison.faster)}"
+    return f"neither slower nor faster than {variant}, which it replaces, is proven: {_change(comparison, variant)}"
+
+
+def stored(comparison: StoredComparison) -> str:
+    """The accepted binary today beside its own stored times: the machine, never the change under test."""
+    gate = "" if comparison.gated else f"; {comparison.reason}"
+    return (
+        f"the accepted binary today: {describe_change(comparison.change_ratio)} compared with its stored times "
+        f"(p = {format_probability(comparison.p_value)}, {format_counted(comparison.processes, 'process', 'processes')} "
+        f"against {comparison.stored_processes} stored on {format_counted(comparison.stored_days, 'day')}){gate}"
+    )
+
+
+def _change(comparison: Comparison, against: str) -> str:
+    times = f"{format_time(comparison.against_us)} -> {format_time(comparison.time_us)} in {comparison.mode} mode"
+    than = "as" if (change := describe_change(comparison.change_ratio)) == "the same" else "than"
+    interval = format_interval(comparison.low_ratio, comparison.high_ratio)
+    return f"{change} {than} {against} (interval {interval}; {times})"
+
+
+def _agreement(comparison: Comparison, count: int) -> str:
+    return f"{count} of {format_counted(comparison.processes, 'process', 'processes')} agree"
+
+
+def _allowed(comparison: Comparison) -> str:
+    floor = f" and {format_time(comparison.floor_us)}" if comparison.floor_us > 0 else ""
+    return f"tolerance {format_tolerance(comparison.tolerance_ratio)}{floor}"
