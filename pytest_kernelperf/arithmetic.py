@@ -71,5 +71,6 @@ def _float32(name: str, value: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
         return np.asarray(value, dtype=np.float32)
     came = f"{value.dtype}" if isinstance(value, (np.ndarray, np.generic)) else type(value).__name__
     raise UsageError(
-        f"fmaf: {name} must be a float32 array or np.float32 scalar, not {came}: convert it, so that the rounding is yours"
+        f"fmaf: {name} must be a float32 array or np.float32 scalar, not {came}: "
+        "convert it yourself, so that its rounding is meant"
     )

@@ -97,7 +97,8 @@ def decide(evidence: Evidence) -> Decision:
     """Judge a case from what is known of it."""
     decision = _decide_before_timing(evidence) or _decide_from_timing(evidence)
     if evidence.update_reason and decision.verdict in _ACCEPTABLE:
-        return Decision(Verdict.ACCEPTED, False, decision.code, f"accepted: {evidence.update_reason} ({decision.reason})")
+        sentence = f"accepted: {evidence.update_reason} ({decision.reason})"
+        return Decision(Verdict.ACCEPTED, False, decision.code, sentence)
     return decision
 
 

@@ -139,10 +139,11 @@ def beside_replaced(comparison: Comparison, variant: str) -> str:
 def stored(comparison: StoredComparison) -> str:
     """The accepted binary today beside its own stored times: the machine, never the change under test."""
     gate = "" if comparison.gated else f"; {comparison.reason}"
+    change, p_value = describe_change(comparison.change_ratio), format_probability(comparison.p_value)
     return (
-        f"the accepted binary today: {describe_change(comparison.change_ratio)} compared with its stored times "
-        f"(p = {format_probability(comparison.p_value)}, {format_counted(comparison.processes, 'process', 'processes')} "
-        f"against {comparison.stored_processes} stored on {format_counted(comparison.stored_days, 'day')}){gate}"
+        f"the accepted binary today: {change} compared with its stored times (p = {p_value}, "
+        f"{format_counted(comparison.processes, 'process', 'processes')} against {comparison.stored_processes} "
+        f"stored on {format_counted(comparison.stored_days, 'day')}){gate}"
     )
 
 

@@ -50,13 +50,11 @@ def check_blocks(policy: Policy, blocks: int) -> None:
         raise UsageError(f"{blocks} blocks are more than the exact test takes: ask for at most {MOST_PAIRS}")
     if smallest_p(blocks) > policy.alpha_per_look:
         enough = _fewest_blocks(policy.alpha_per_look, 0)
-        split = (
-            "" if policy.looks == 1
-            else f", and each of {policy.looks} looks needs {format_probability(policy.alpha_per_look)}"
-        )  # fmt: skip
+        each = format_probability(policy.alpha_per_look)
+        split = "" if policy.looks == 1 else f", and each of {policy.looks} looks needs {each}"
         raise UsageError(
-            f"{format_counted(blocks, 'block')} at alpha {format_probability(policy.alpha)} cannot reject: the smallest "
-            f"p is {format_probability(smallest_p(blocks))}{split}; take at least {enough} blocks"
+            f"{format_counted(blocks, 'block')} at alpha {format_probability(policy.alpha)} cannot reject: "
+            f"the smallest p is {format_probability(smallest_p(blocks))}{split}; take at least {enough} blocks"
         )
 
 

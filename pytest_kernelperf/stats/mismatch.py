@@ -61,7 +61,9 @@ def find_lost_values(name: str, before: Array, after: Array) -> str:
     if before.dtype.kind not in "fc":
         return ""
     lost = int(np.count_nonzero(np.isfinite(before) & ~np.isfinite(after)))
-    return f"{lost:,} of {before.size:,} values of {name} were finite before timing and are not after it" if lost else ""
+    if not lost:
+        return ""
+    return f"{lost:,} of {before.size:,} values of {name} were finite before timing and are not after it"
 
 
 def format_value(value: Any) -> str:
@@ -87,7 +89,7 @@ def _differs(got: Array, want: Array, tolerance: Tolerance | None) -> Mask:
             differs |= _differs(got[field], want[field], tolerance)
         return differs
     if got.ndim > 1:  # a field that is an array itself
-        return _differs(got.reshape(-1), want.reshape(-1), tolerance).reshape(len(got), -1).any(axis=1)
+        return np.asarray(_differs(got.reshape(-1), want.reshape(-1), tolerance).reshape(len(got), -1).any(axis=1))
     kind = got.dtype.kind
     if kind == "f":
         if tolerance is not None:

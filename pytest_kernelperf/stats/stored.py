@@ -94,8 +94,9 @@ def _why_not_gated(today: int, stored: int, days: int, policy: Policy) -> str:
             f"{format_counted(days, 'day')}, at least {FEWEST_STORED} from {FEWEST_DAYS} days are needed"
         )
     if smallest_rank_p(today, stored) > policy.alpha:
+        alpha, smallest = format_probability(policy.alpha), format_probability(smallest_rank_p(today, stored))
         return (
-            f"not gated: {today} processes against {stored} stored cannot reject at alpha "
-            f"{format_probability(policy.alpha)}, the smallest p is {format_probability(smallest_rank_p(today, stored))}"
+            f"not gated: {today} processes against {stored} stored cannot reject at alpha {alpha}, "
+            f"the smallest p is {smallest}"
         )
     return ""
