@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Mode, RuntimeName
 
 MODES = ("graph", "queued", "loop")
@@ -20,19 +21,6 @@ RUNTIMES = ("auto", "rocm", "cuda", "cpu")
 DEFAULT_TOLERANCE = {"rocm": 0.01, "cuda": 0.01, "cpu": 0.05}
 # Compute units of targets whose launch plans are judged on another machine (facts: KFD simd_count / simd_per_cu).
 TARGET_COMPUTE_UNITS = {"gfx1151": 40, "gfx1100": 96, "gfx1201": 64, "gfx942": 304, "gfx90a": 104}
-
-# One table makes the ini settings: name -> (default, help).
-INI = {
-    "kernelperf_target": ("", "judge starvation for this device: gfx1151, or gfx1100:84 with its compute units"),
-    "kernelperf_baselines": ("baselines", "folder of the stored baselines, relative to the project root"),
-    "kernelperf_mode": ("graph", "how the gate is timed: graph, queued or loop"),
-    "kernelperf_tolerance": ("", "smallest slowdown that counts, 0.01 or 1%; default 1%, on the cpu runtime 5%"),
-    "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
-    "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
-    "kernelperf_processes": ("5", "fresh processes that measure each case"),
-    "kernelperf_case_timeout_s": ("120", "seconds after which a case's worker is stopped"),
-    "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
-}
 
 
 @dataclass(frozen=True)

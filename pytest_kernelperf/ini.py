@@ -1,0 +1,13 @@
+"""The ini settings by name: default and help. Apart, since pytest reads it in every run and must not pay for more."""
+
+INI = {
+    "kernelperf_target": ("", "judge starvation for this device: gfx1151, or gfx1100:84 with its compute units"),
+    "kernelperf_baselines": ("baselines", "folder of the stored baselines, relative to the project root"),
+    "kernelperf_mode": ("graph", "how the gate is timed: graph, queued or loop"),
+    "kernelperf_tolerance": ("", "smallest slowdown that counts, 0.01 or 1%; default 1%, on the cpu runtime 5%"),
+    "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
+    "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
+    "kernelperf_processes": ("5", "fresh processes that measure each case"),
+    "kernelperf_case_timeout_s": ("120", "seconds after which a case's worker is stopped"),
+    "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
+}

@@ -1,0 +1,1 @@
+"""One run of the guard: prepares each case, has it run and measured, and lets ``judge`` decide."""

@@ -1,0 +1,413 @@
+"""The guard: one case after the other is prepared, run, counted, timed where it must be, and judged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from pytest_kernelperf import judge
+from pytest_kernelperf.baseline.format import Baseline, BaselineCase
+from pytest_kernelperf.baseline.store import BaselineStore
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError, WorkerCrashed, WorkerHung
+from pytest_kernelperf.judge import Evidence, Failure
+from pytest_kernelperf.kernel import Variant
+from pytest_kernelperf.measure.request import Arm
+from pytest_kernelperf.model import (
+    CaseId,
+    CodeObject,
+    Decision,
+    DeviceFacts,
+    Measurement,
+    Plan,
+    Record,
+    SourceBundle,
+)
+from pytest_kernelperf.session.subject import Subject, SubjectSource, target_facts
+from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Measures, Sleep, Taken, Timer, blocks_for, compare_taken
+from pytest_kernelperf.settings import CaseSettings, Settings
+from pytest_kernelperf.stats.comparison import middle_time_us
+from pytest_kernelperf.stats.mismatch import find_mismatch
+from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.worker.array import InputSet
+
+Progress = Callable[[CaseId, str], None]
+
+
+class Workers(Measures, Protocol):
+    """What the guard needs of the worker pool."""
+
+    def facts(self) -> DeviceFacts:
+        """Return the device's facts."""
+
+    def compile(
+        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
+    ) -> CodeObject:
+        """Compile a bundle."""
+
+    def run(
+        self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
+    ) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+        """Run a plan once and return outputs."""
+
+    @property
+    def profilers(self) -> tuple[str, ...]:
+        """Profilers seen in any worker."""
+
+    def close(self) -> None:
+        """Stop all workers."""
+
+
+class Machine(Protocol):
+    """The lock that guards on one machine share."""
+
+    def shared(self) -> AbstractContextManager[None]:
+        """Hold the machine with others, for compiling and references."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Hold the machine alone, for timing."""
+
+
+@dataclass
+class _Work:
+    """What is gathered of one case while it is judged."""
+
+    spec: CaseSpec
+    settings: CaseSettings
+    evidence: Evidence
+    subject: Subject | None = None
+    accepted: BaselineCase | None = None
+    taken: Taken | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Guard:
+    """Judges cases. One guard lives as long as the pytest session and owns the workers.
+
+    Args:
+        settings: the run's settings.
+        workers: the pool of device workers.
+        machine: the lock shared with other guards on this machine.
+        store: the baselines.
+        root_pid: the process whose tree is ours when activity on the machine is judged.
+        progress: told which case is at what.
+        sleep: waits between tries; replaced in tests.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        workers: Workers,
+        machine: Machine,
+        store: BaselineStore,
+        root_pid: int,
+        progress: Progress = lambda case, phase: None,
+        sleep: Sleep = time.sleep,
+    ) -> None:
+        self.settings = settings
+        self._workers = workers
+        self._machine = machine
+        self._store = store
+        self._root_pid = root_pid
+        self._progress = progress
+        self._sleep = sleep
+        self._facts: DeviceFacts | None = None
+        self._subjects: SubjectSource | None = None
+
+    @property
+    def facts(self) -> DeviceFacts:
+        """The device's facts; the first use starts a worker.
+
+        Times of a scripted clock must never pass for a device's, so they have a device key of their own.
+        """
+        if self._facts is None:
+            facts = self._workers.facts()
+            if self.settings.clock_script is not None:
+                facts = msgspec.structs.replace(facts, key=f"scripted-{facts.key}")
+            self._facts = facts
+        return self._facts
+
+    @property
+    def known_facts(self) -> DeviceFacts | None:
+        """The device's facts if any case has asked for them."""
+        return self._facts
+
+    def check(self, spec: CaseSpec, settings: CaseSettings, test: str) -> Record:
+        """Judge one case; whatever goes wrong becomes the record's verdict, never an exception.
+
+        Args:
+            spec: the case.
+            settings: the run's case settings with the marker's laid over them.
+            test: the test module, as baselines name it.
+        """
+        target = self.settings.target
+        evidence = Evidence(
+            case=spec.case,
+            mutation_of=spec.mutation_of,
+            starved_expected=_starved_expected(spec),
+            update_reason=self.settings.update_reason,
+            device=target.architecture if target else "",
+        )
+        work = _Work(spec, settings, evidence)
+        try:
+            self._judge(work)
+        except (WorkerCrashed, WorkerHung, KernelperfError) as error:
+            kind = _failure_kind(error)
+            work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
+        return self._record(work, test)
+
+    def close(self) -> None:
+        """Stop the workers and let go of the shared memory."""
+        self._workers.close()
+        if self._subjects is not None:
+            self._subjects.close()
+
+    def _judge(self, work: _Work) -> None:
+        """Go through the phases in the order of the verdicts; stop when the case is decided."""
+        self._prepare(work)
+        self._run(work)
+        if work.spec.mutation_of or not self._recall(work):
+            return
+        with self._machine.exclusive():
+            self._compare(work)
+            self._compare_replaced(work)
+
+    def _prepare(self, work: _Work) -> None:
+        """Inputs, reference, plan and code; the machine is shared meanwhile."""
+        self._progress(work.spec.case, "preparing")
+        with self._machine.shared():
+            if self._subjects is None:
+                self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
+            work.subject = self._subjects.prepare(work.spec)
+
+    def _compile(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
+        self._progress(case, "compiling")
+        return self._workers.compile(bundle, (), case=case)
+
+    def _run(self, work: _Work) -> None:
+        """Run the plan once, compare its outputs, and count its workgroups."""
+        subject = _ready(work)
+        self._progress(work.spec.case, "checking results")
+        with self._machine.shared():
+            names = tuple(subject.expected)
+            got = self._workers.run(work.spec.case, subject.plan, subject.code, subject.inputs, names)
+        tolerance = work.spec.kernel.tolerance
+        mismatches = (
+            find_mismatch(
+                name,
+                got[name],
+                subject.expected[name],
+                tolerance and (tolerance.relative, tolerance.absolute),
+            )
+            for name in names
+        )
+        judged = target_facts(self.facts, self.settings.target)
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            mismatch=next((found for found in mismatches if found is not None), None),
+            fills=judge.fills_of(subject.judged_plan, judged.compute_units, judged.warp_size),
+            device=judged.architecture if self.settings.target else judged.name,
+            profilers=self._workers.profilers,
+        )
+
+    def _recall(self, work: _Work) -> bool:
+        """Look the baseline up; return whether the case still has to be timed."""
+        subject = _ready(work)
+        baseline = self._store.read(self.facts.key, work.spec.kernel.name)
+        work.accepted = baseline.case(work.spec.doing.name, work.spec.tokens) if baseline else None
+        if work.accepted is not None and work.accepted.mode != work.settings.mode:
+            mode = work.accepted.mode
+            work.notes += (f"its baseline was taken in {mode} mode, so nothing is compared in {work.settings.mode} mode",)
+            work.accepted = None
+        same = work.accepted is not None and is_identical(subject, work.accepted)
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            has_baseline=work.accepted is not None,
+            identical=same and not self.settings.full and self._replaced_is_settled(work, baseline),
+        )
+        return judge.needs_timing(work.evidence)
+
+    def _replaced_is_settled(self, work: _Work, baseline: Baseline | None) -> bool:
+        """Whether the variant that this one replaces is as it was too, so that their comparison stands."""
+        other = self._replaced(work)
+        if other is None:
+            return True
+        accepted = baseline.case(other.spec.doing.name, other.spec.tokens) if baseline else None
+        return accepted is None or is_identical(other, accepted)
+
+    def _replaced(self, work: _Work) -> Subject | None:
+        doing = work.spec.doing
+        if not isinstance(doing, Variant) or doing.replaces is None or self._subjects is None:
+            return None
+        return self._subjects.prepare(replace(work.spec, doing=work.spec.kernel.variants[doing.replaces]))
+
+    def _compare(self, work: _Work) -> None:
+        """Time the head, beside the accepted binary where there is one, until it is decided or may not go on."""
+        subject, policy = _ready(work), self._policy(work.settings)
+        work.taken = taken = Taken()
+        timer = self._timer(work)
+        arms = [Arm("head", subject.code, subject.plan)]
+        if work.accepted is not None:
+            arms.append(Arm("baseline", self._accepted_code(work.accepted, work), work.accepted.plan))
+        alone = work.accepted is None
+        processes = 1 if alone and self.settings.update_reason is None else work.settings.processes
+        blocks = FEWEST_BLOCKS if alone else blocks_for(policy)
+        while True:
+            timer.look(
+                taken,
+                work.spec.case,
+                work.settings.mode,
+                arms,
+                subject.inputs,
+                tuple(subject.expected),
+                processes=processes,
+                blocks=blocks,
+            )
+            work.evidence = msgspec.structs.replace(
+                work.evidence,
+                time_us=middle_time_us(taken.measurements, "head") if taken.measurements else None,
+                comparison=None if alone else compare_taken(taken, "head", "baseline", policy),
+                contended_by=taken.contended_by,
+                spoiled=taken.spoiled,
+                tries=taken.tries,
+                looks=taken.looks,
+                profilers=self._workers.profilers,
+            )
+            if alone or not judge.needs_rerun(work.evidence):
+                return
+
+    def _compare_replaced(self, work: _Work) -> None:
+        """Time the variant beside the one that it replaces, launch gaps included, unless it has failed already."""
+        other = self._replaced(work)
+        if other is None or judge.decide(work.evidence).fails:
+            return
+        subject, policy = _ready(work), self._policy(work.settings)
+        arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
+        taken = Taken()
+        self._timer(work).look(
+            taken,
+            work.spec.case,
+            "queued",
+            arms,
+            subject.inputs,
+            tuple(subject.expected),
+            processes=work.settings.processes,
+            blocks=blocks_for(policy),
+        )
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            replaced=compare_taken(taken, "head", "replaced", policy),
+            replaced_variant=other.spec.doing.name,
+            contended_by=work.evidence.contended_by or taken.contended_by,
+        )
+
+    def _accepted_code(self, accepted: BaselineCase, work: _Work) -> CodeObject:
+        data = self._store.read_object(self.facts.key, accepted.object_digest)
+        missing = [spec.name for spec in accepted.buffers if spec not in _ready(work).buffers]
+        if missing:
+            raise BaselineError(
+                f"{work.spec.case}: the accepted plan needs buffer {missing[0]} as it was (shape and type), which the "
+                "inputs no longer have: accept the new inputs with pytest --kernelperf --update-baselines=REASON"
+            )
+        return CodeObject(accepted.object_digest, data, {})
+
+    def _policy(self, settings: CaseSettings) -> Policy:
+        return Policy(
+            tolerance=settings.tolerance_ratio(self.facts.runtime),
+            floor_us=settings.floor_us,
+            alpha=settings.alpha,
+            looks=judge.LOOKS,
+        )
+
+    def _timer(self, work: _Work) -> Timer:
+        return Timer(self._workers, self._root_pid, self._sleep, lambda phase: self._progress(work.spec.case, phase))
+
+    def _record(self, work: _Work, test: str) -> Record:
+        decision = judge.decide(work.evidence)
+        record = Record(
+            case=work.spec.case,
+            test=test,
+            decision=decision,
+            mode=work.settings.mode,
+            fills=work.evidence.fills,
+            mismatch=work.evidence.mismatch,
+            mutation_of=work.spec.mutation_of,
+            notes=(*judge.notes_of(work.evidence), *work.notes),
+            comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
+            stored=work.evidence.stored,
+        )
+        record = _with_subject(record, work) if work.subject is not None else record
+        return _with_times(record, work, decision)
+
+
+def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
+    """Whether instructions, plan, and the inputs' shapes and types equal the accepted ones."""
+    return (
+        subject.instruction_digests == accepted.instruction_digests
+        and subject.plan.digest == accepted.plan.digest
+        and subject.buffers == accepted.buffers
+    )
+
+
+def _with_subject(record: Record, work: _Work) -> Record:
+    subject = _ready(work)
+    doing = work.spec.doing
+    moved = doing.moved_bytes(work.spec.tokens) if isinstance(doing, Variant) and doing.moved_bytes else None
+    return msgspec.structs.replace(
+        record,
+        plan=subject.plan,
+        plan_digest=subject.plan.digest,
+        buffers=subject.buffers,
+        inputs_digest=subject.inputs.digest,
+        source_digest=subject.bundle.digest,
+        object_digest=subject.code.digest,
+        instruction_digests=subject.instruction_digests,
+        resources=subject.resources,
+        moved_bytes=moved,
+    )
+
+
+def _with_times(record: Record, work: _Work, decision: Decision) -> Record:
+    """Add what was measured; an identical case shows the time it was accepted with."""
+    if work.taken is not None and work.taken.measurements:
+        measured: tuple[Measurement, ...] = tuple(work.taken.measurements)
+        fallback = next((m.fallback for m in measured if m.fallback), "")
+        return msgspec.structs.replace(
+            record,
+            mode=measured[0].mode,
+            time_us=middle_time_us(measured, "head"),
+            host_us=_middle_host_us(measured),
+            measurements=measured,
+            notes=(*record.notes, fallback) if fallback else record.notes,
+        )
+    if work.accepted is not None and not decision.fails:
+        return msgspec.structs.replace(record, time_us=work.accepted.time_us, time_is_stored=True)
+    return record
+
+
+def _middle_host_us(measurements: tuple[Measurement, ...]) -> float | None:
+    values = [s.host_us for m in measurements for s in m.samples if s.arm == "head"]
+    return float(np.median(values)) if values else None
+
+
+def _starved_expected(spec: CaseSpec) -> str:
+    expected = spec.doing.expect_starved if isinstance(spec.doing, Variant) else None
+    return (expected or {}).get(spec.tokens, "")
+
+
+def _failure_kind(error: KernelperfError) -> str:
+    if isinstance(error, WorkerCrashed):
+        return "crashed"
+    return "hung" if isinstance(error, WorkerHung) else "failed"
+
+
+def _ready(work: _Work) -> Subject:
+    if work.subject is None:
+        raise UsageError(f"{work.spec.case}: was not prepared")
+    return work.subject

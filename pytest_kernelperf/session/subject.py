@@ -1,0 +1,149 @@
+"""What a case needs before it can run: inputs, reference, plan and code, each made once and kept while of use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.errors import KernelperfError, UsageError
+from pytest_kernelperf.kernel import Kernel, Mutation
+from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, Plan, SourceBundle
+from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature, collect_bundle
+from pytest_kernelperf.settings import Target
+from pytest_kernelperf.worker.array import InputSet
+
+Reference = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
+Compile = Callable[[SourceBundle, CaseId], CodeObject]
+
+# Cases come size by size, so one kernel's inputs at one size are in use at a time; two kernels may take turns.
+KEPT_SIZES = 2
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case that is ready to run on this device.
+
+    ``judged_plan`` is the plan on the device whose compute units starvation is judged by: the target where one is
+    set, else the same as ``plan``.
+    """
+
+    spec: CaseSpec
+    inputs: InputSet
+    expected: Reference
+    buffers: tuple[BufferSpec, ...]
+    plan: Plan
+    judged_plan: Plan
+    bundle: SourceBundle
+    code: CodeObject
+
+    @property
+    def instruction_digests(self) -> dict[str, str]:
+        """The digest of each kernel that the plan launches."""
+        return {step.kernel: self.code.kernels[step.kernel].instruction_digest for step in self.plan.launches}
+
+    @property
+    def resources(self) -> dict[str, dict[str, int]]:
+        """What each launched kernel uses, where the code object says."""
+        found = {step.kernel: self.code.kernels[step.kernel].resources for step in self.plan.launches}
+        return {name: resources for name, resources in found.items() if resources}
+
+
+class SubjectSource:
+    """Prepares subjects. The user's functions are called here: once per kernel and size, and once per plan."""
+
+    def __init__(self, facts: DeviceFacts, target: Target | None, compile_bundle: Compile) -> None:
+        self._facts = facts
+        self._judged_facts = target_facts(facts, target)
+        self._compile = compile_bundle
+        self._sizes: OrderedDict[tuple[int, int], tuple[InputSet, Reference]] = OrderedDict()
+        self._codes: dict[str, CodeObject | KernelperfError] = {}
+
+    def prepare(self, spec: CaseSpec) -> Subject:
+        """Make everything the case needs, without running it.
+
+        Raises:
+            UsageError: a function, plan or argument is wrong.
+            CompileError, DeviceError, WorkerFailure: the source did not compile.
+        """
+        inputs, expected = self._data(spec.kernel, spec.tokens)
+        plan = self._plan(spec, self._facts, inputs)
+        judged = plan if self._judged_facts is self._facts else self._plan(spec, self._judged_facts, inputs)
+        buffers = buffer_specs(inputs)
+        extra = spec.doing.options if isinstance(spec.doing, Mutation) else ()
+        bundle = collect_bundle(spec.kernel, extra)
+        code = self._code(bundle, spec.case)
+        check_signature(spec.case, plan, buffers, code)
+        return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code)
+
+    def close(self) -> None:
+        """Let go of the shared memory."""
+        while self._sizes:
+            self._sizes.popitem()[1][0].close()
+
+    def _data(self, kernel: Kernel, tokens: int) -> tuple[InputSet, Reference]:
+        key = (id(kernel), tokens)
+        if key not in self._sizes:
+            while len(self._sizes) >= KEPT_SIZES:
+                self._sizes.popitem(last=False)[1][0].close()
+            arrays = _called(f"kernel {kernel.name}, inputs at {tokens} tokens", kernel.compute_inputs, tokens)
+            inputs = InputSet.create(arrays)
+            what = f"kernel {kernel.name}, reference at {tokens} tokens"
+            self._sizes[key] = inputs, _called(what, kernel.compute_reference, tokens, inputs)
+        self._sizes.move_to_end(key)
+        return self._sizes[key]
+
+    def _plan(self, spec: CaseSpec, facts: DeviceFacts, inputs: InputSet) -> Plan:
+        return _called(f"{spec.case}, plan", build_plan, spec.case, spec.doing.function, facts, inputs)
+
+    def _code(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
+        """Compile once; a source that does not compile fails each of its cases without being compiled again."""
+        key = bundle.digest
+        if key not in self._codes:
+            try:
+                self._codes[key] = self._compile(bundle, case)
+            except KernelperfError as error:
+                self._codes[key] = error
+        found = self._codes[key]
+        if isinstance(found, KernelperfError):
+            raise found
+        return found
+
+
+def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
+    """Return the facts that plans are judged by: this device's, with the target's compute units where one is set."""
+    if target is None:
+        return facts
+    return msgspec.structs.replace(
+        facts,
+        architecture=target.architecture,
+        compute_units=target.compute_units,
+        compute_units_source=f"kernelperf_target ({target.architecture})",
+    )
+
+
+def _called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call into the user's code; what it raises becomes a sentence that names the place."""
+    try:
+        return function(*arguments)
+    except KernelperfError:
+        raise
+    except Exception as error:
+        line = _own_line(error)
+        raise UsageError(f"{where}: raised {type(error).__name__}: {error}{line}") from error
+
+
+def _own_line(error: Exception) -> str:
+    """Return where the user's code raised, the deepest frame outside this package."""
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if "pytest_kernelperf" not in name and "site-packages" not in name:
+            place = f" ({name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return place

@@ -1,0 +1,122 @@
+"""Measuring a case: the same arms in several fresh processes, one at a time, again where somebody disturbed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pytest_kernelperf.judge import TRIES
+from pytest_kernelperf.measure.request import Arm, MeasureRequest
+from pytest_kernelperf.model import CaseId, Comparison, Measurement, Mode
+from pytest_kernelperf.stats.blocks import plan_blocks
+from pytest_kernelperf.stats.comparison import compare
+from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.worker.array import InputSet
+
+# What the lesson takes: the median of at least 7 samples.
+FEWEST_BLOCKS = 7
+# Whoever disturbed gets this long to go away before the process is measured again.
+PAUSE_S = 2.0
+
+Sleep = Callable[[float], None]
+
+
+class Measures(Protocol):
+    """What timing needs of the worker pool."""
+
+    def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
+        """Take the request's samples in one process."""
+
+
+@dataclass
+class Taken:
+    """The measurements of one case in one mode: the clean ones, and who disturbed the last that was not."""
+
+    measurements: list[Measurement] = field(default_factory=list)
+    contended_by: str = ""
+    spoiled: str = ""
+    tries: int = 1
+    looks: int = 0
+
+    @property
+    def usable(self) -> bool:
+        """Whether every process gave a clean measurement."""
+        return not self.contended_by and not self.spoiled
+
+
+class Timer:
+    """Takes measurements in processes 0 to n - 1, each in turn. The caller holds the machine."""
+
+    def __init__(self, pool: Measures, root_pid: int, sleep: Sleep, say: Callable[[str], None]) -> None:
+        self._pool = pool
+        self._root_pid = root_pid
+        self._sleep = sleep
+        self._say = say
+
+    def look(
+        self,
+        taken: Taken,
+        case: CaseId,
+        mode: Mode,
+        arms: Sequence[Arm],
+        inputs: InputSet,
+        outputs: tuple[str, ...],
+        *,
+        processes: int,
+        blocks: int,
+    ) -> None:
+        """Add one look: ``blocks`` more blocks of all arms in every process; a disturbed process is measured again."""
+        waiting, earlier = list(range(processes)), {m.process: m for m in taken.measurements}
+        for attempt in range(TRIES):
+            taken.tries, taken.contended_by, taken.spoiled = attempt + 1, "", ""
+            if attempt:
+                self._sleep(PAUSE_S)
+            for process in tuple(waiting):
+                self._say(f"timing, process {process + 1} of {processes}" + (", again" if attempt or earlier else ""))
+                before = earlier.get(process)
+                request = MeasureRequest(
+                    case=case,
+                    mode=before.mode if before else mode,
+                    arms=tuple(arms),
+                    blocks=blocks,
+                    first_block=taken.looks * blocks,
+                    seed=_seed(case, process, attempt),
+                    rounds=before.rounds if before else None,
+                    check_outputs=outputs,
+                    root_pid=self._root_pid,
+                )
+                measurement = self._pool.measure(process, request, inputs)
+                if measurement.contended_by or measurement.invalid:
+                    taken.contended_by = measurement.contended_by or taken.contended_by
+                    taken.spoiled = measurement.invalid or taken.spoiled
+                    continue
+                waiting.remove(process)
+                taken.measurements.append(measurement)
+            if not waiting:
+                break
+        taken.looks += 1
+
+
+def compare_taken(taken: Taken, arm: str, against: str, policy: Policy) -> Comparison | None:
+    """Compare two arms over the clean measurements; None while there are none.
+
+    A plan that cannot be captured falls back to another mode in every process alike; should processes differ,
+    only those of the first one's mode are compared, since modes never are.
+    """
+    if not taken.measurements or not taken.usable:
+        return None
+    mode = taken.measurements[0].mode
+    return compare([m for m in taken.measurements if m.mode == mode], arm, against, policy)
+
+
+def blocks_for(policy: Policy) -> int:
+    """Blocks per process and look at which a process can reject."""
+    return plan_blocks(policy.check(), FEWEST_BLOCKS).blocks
+
+
+def _seed(case: CaseId, process: int, attempt: int) -> int:
+    """Return a seed that differs between cases, processes and attempts, and is the same on every run."""
+    text = f"{case.kernel}/{case.variant}/{case.tokens}/{process}/{attempt}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
