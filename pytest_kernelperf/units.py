@@ -61,6 +61,18 @@ def format_time(time_us: float | None) -> str:
     return f"{format_number(time_us * 1e-6)} s"
 
 
+def format_duration(duration_s: float) -> str:
+    """How long people wait, to the second: ``12 s``, ``2 min 05 s``, ``1 h 02 min``."""
+    if not math.isfinite(duration_s):
+        return MISSING
+    seconds = max(0, round(duration_s))
+    if seconds < 60:
+        return f"{seconds} s"
+    if seconds < 3600:
+        return f"{seconds // 60} min {seconds % 60:02} s"
+    return f"{seconds // 3600} h {seconds % 3600 // 60:02} min"
+
+
 def bandwidth_gb_per_s(moved_bytes: int | None, time_us: float | None) -> float | None:
     """Bytes moved per time in GB/s (1e9 bytes), None where either is unknown or the time is not positive."""
     if moved_bytes is None or time_us is None or not time_us > 0:

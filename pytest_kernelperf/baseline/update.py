@@ -18,17 +18,11 @@ from pytest_kernelperf.baseline.format import (
 )
 from pytest_kernelperf.model import DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
 
-ACCEPTABLE = frozenset(
-    {
-        Verdict.NEW,
-        Verdict.UNCHANGED,
-        Verdict.IMPROVED,
-        Verdict.ACCEPTED,
-        Verdict.REGRESSED,
-        Verdict.SLOWER_THAN_REPLACED,
-    }
-)
-"""Verdicts whose measurement is clean, so that it may be stored: the reason given answers for the slower ones."""
+STORED = frozenset({Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED})
+"""Verdicts that are stored: a slower case becomes ``accepted`` by the reason given with the update."""
+
+KEPT = frozenset({Verdict.IDENTICAL, Verdict.UNCHANGED})
+"""Verdicts whose old entry stays: replacing it by each change within the tolerance would let time creep up."""
 
 
 class Acceptance(Frozen, frozen=True):
@@ -60,10 +54,10 @@ def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptan
     refused: list[str] = []
     for record in sorted(records, key=lambda record: record.case):
         key = (record.case.variant, record.case.tokens)
-        if record.mutation_of or (record.decision.verdict is Verdict.IDENTICAL and key in cases):
+        if record.mutation_of or (record.decision.verdict in KEPT and key in cases):
             continue
         plan, processes = record.plan, clean_processes(record, acceptance.day)
-        if plan is None or not processes or not _is_acceptable(record):
+        if plan is None or not processes or not _is_stored(record):
             refused.append(
                 f"{record.case}: {_refusal(record)}; {'its old baseline stays' if key in cases else 'not stored'}"
             )
@@ -98,14 +92,13 @@ def clean_processes(record: Record, day: str) -> tuple[ProcessSamples, ...]:
     return tuple(ProcessSamples(day, rounds[process], tuple(taken)) for process, taken in times.items() if taken)
 
 
-def _is_acceptable(record: Record) -> bool:
-    starved_as_expected = record.decision.verdict is Verdict.STARVED and not record.decision.fails
-    return starved_as_expected or record.decision.verdict in ACCEPTABLE
+def _is_stored(record: Record) -> bool:
+    return record.decision.verdict in STORED and not record.decision.fails
 
 
 def _refusal(record: Record) -> str:
     """Say why a record cannot be stored."""
-    if not _is_acceptable(record):
+    if not _is_stored(record):
         decision = record.decision
         return f"{decision.verdict.value}, {decision.reason}" if decision.reason else decision.verdict.value
     if record.plan is None:

@@ -1,0 +1,116 @@
+"""What stands under each failing case, and the failing test's own message: reason, numbers, next command."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from pytest_kernelperf import units
+from pytest_kernelperf.model import Comparison, Record, Run, Verdict
+from pytest_kernelperf.report.text import one_line, printable
+from pytest_kernelperf.report.view import change_text, fills_text, time_text
+
+SHOWN_NAMES = 8
+
+_STORED_BY_REASON = frozenset({Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.UNDECIDED})
+"""Failing verdicts that a reason turns into ``accepted``."""
+
+
+def render_details(run: Run) -> str:
+    """Return the details of all cases that fail or warn, in the run's order; empty when none does."""
+    return "\n".join(failure_text(record) for record in run.records if needs_details(record))
+
+
+def needs_details(record: Record) -> bool:
+    """Whether a case's numbers are shown: it fails, or it could not be decided."""
+    return record.decision.fails or record.decision.verdict in (Verdict.UNDECIDED, Verdict.INVALID)
+
+
+def failure_text(record: Record) -> str:
+    """Return the one message of a failing test; it stands alone in JUnit.
+
+    Case and verdict, the sentence, the numbers it rests on, and the next command to type.
+    """
+    kind = f"{record.decision.verdict.value}: {record.case}"
+    mutation = f" (a mutation of {record.mutation_of})" if record.mutation_of else ""
+    lines = [one_line(kind + mutation), *_indented(record.decision.reason)]
+    facts = [*_numbers(record), *_commands(record)]
+    width = max((len(name) for name, _ in facts), default=0)
+    lines += [f"  {name:<{width}}  {text}" for name, text in facts]
+    return "\n".join(lines) + "\n"
+
+
+def select_command(record: Record) -> str:
+    """Return the command that runs this case alone."""
+    return f"pytest --kernelperf {_selection(record)}"
+
+
+def accept_command(record: Record) -> str:
+    """Return the command that stores this case alone; the reason is the user's to fill in."""
+    return f'{select_command(record)} --update-baselines="why"'
+
+
+def _selection(record: Record) -> str:
+    if "::" in record.test:
+        return shlex.quote(one_line(record.test))
+    return f"-k {shlex.quote(one_line(f'{record.case.kernel} and {record.case.variant}-{record.case.tokens}'))}"
+
+
+def _indented(text: str) -> Iterator[str]:
+    """A reason may have lines of its own: a compiler's log keeps them."""
+    for line in printable(text).splitlines():
+        yield f"  {line.rstrip()}"
+
+
+def _numbers(record: Record) -> Iterator[tuple[str, str]]:
+    if record.time_us is not None:
+        yield "time", f"{time_text(record)} us"
+    for comparison in record.comparisons:
+        yield from _comparison(comparison)
+    if any(fill.starved for fill in record.fills):
+        yield "workgroups/CUs", fills_text(record.fills)
+    yield from _samples(record)
+    yield from (("note", one_line(note)) for note in record.notes)
+
+
+def _comparison(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    arms = f"{one_line(comparison.arm)} / {one_line(comparison.against)}"
+    times = f"{units.format_time(comparison.time_us)} / {units.format_time(comparison.against_us)}"
+    yield arms, f"{times} in {comparison.mode} mode, {change_text(comparison)}"
+    votes = f"{comparison.slower} slower, {comparison.faster} faster, {comparison.not_slower} not slower"
+    yield "processes", f"{votes} of {comparison.processes}, {comparison.needed} must agree"
+    blocks = units.format_counted(comparison.blocks, "block")
+    alpha = units.format_probability(comparison.alpha)
+    allowed = f"{units.format_tolerance(comparison.tolerance_ratio)} and {units.format_time(comparison.floor_us)}"
+    yield "test", f"{blocks} in each process, alpha {alpha}, tolerance {allowed}"
+    if comparison.per_process_ratio:
+        yield "per process", ", ".join(units.format_change(ratio) for ratio in comparison.per_process_ratio)
+    if comparison.detectable_ratio is not None:
+        yield "would have seen", f"{units.format_change(comparison.detectable_ratio)} or more"
+
+
+def _samples(record: Record) -> Iterator[tuple[str, str]]:
+    """How many samples of how many rounds, and the seeds that put the arms in order."""
+    if not record.measurements:
+        return
+    taken = sum(len(measurement.samples) for measurement in record.measurements)
+    rounds = sorted({measurement.rounds for measurement in record.measurements})
+    seeds = [str(measurement.seed) for measurement in record.measurements[:SHOWN_NAMES]]
+    discarded = sum(measurement.discarded for measurement in record.measurements)
+    processes = len({measurement.process for measurement in record.measurements})
+    yield (
+        "samples",
+        (
+            f"{units.format_count(taken)} in {units.format_counted(processes, 'process', 'processes')}, "
+            f"{' or '.join(units.format_count(count) for count in rounds)} rounds each"
+            f"{f', {units.format_count(discarded)} discarded' if discarded else ''}; seeds {', '.join(seeds)}"
+        ),
+    )
+    for why in dict.fromkeys(measurement.fallback for measurement in record.measurements if measurement.fallback):
+        yield "mode", one_line(why)
+
+
+def _commands(record: Record) -> Iterator[tuple[str, str]]:
+    yield "see it again", select_command(record)
+    if record.decision.verdict in _STORED_BY_REASON and not record.mutation_of:
+        yield "accept it", accept_command(record)

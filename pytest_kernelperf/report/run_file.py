@@ -1,0 +1,130 @@
+"""``run.json``: all records of one run, the only thing that crosses machines.
+
+It may come from a stranger's pull request, so reading has limits and checks every value.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from pytest_kernelperf import strict_json
+from pytest_kernelperf.atomic_write import write_atomically
+from pytest_kernelperf.errors import RunFileError
+from pytest_kernelperf.model import Record, Run
+
+# History of the file:
+#   1  first form: device, environment, settings and records with their raw samples
+VERSION = 1
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+MAX_RECORDS = 50_000
+MAX_MEASUREMENTS = 1_000
+MAX_SAMPLES = 100_000
+MAX_TEXT_CHARACTERS = 64 * 1024
+MAX_NAME_CHARACTERS = 1_000
+
+MAKE_ANEW = "make it anew with pytest --kernelperf"
+
+
+class _AnyVersion(msgspec.Struct):
+    version: object = None
+
+
+def write_run(path: Path, run: Run) -> None:
+    """Write a run file; its folder is made. A reader sees the old file or the new one.
+
+    Raises:
+        RunFileError: a number is not finite, or the run breaks a limit that would keep it from being read.
+        OSError: the folder cannot be written to.
+    """
+    try:
+        data = strict_json.layout(run)
+    except ValueError as refusal:
+        raise RunFileError(f"{path}: cannot be written: {refusal}") from None
+    decode_run(data, str(path), advice="nothing was written")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+
+
+def read_run(path: Path) -> Run:
+    """Read a run file.
+
+    Raises:
+        RunFileError: missing, unreadable, too large, of an unknown version, or a field is wrong; one sentence.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError as failure:
+        why = failure.strerror or os.strerror(failure.errno or 0)
+        raise RunFileError(f"{path}: cannot be read ({why}): {MAKE_ANEW}") from None
+    return decode_run(data, str(path))
+
+
+def decode_run(data: bytes, name: str, *, advice: str = MAKE_ANEW) -> Run:
+    """Read a run file's bytes; ``name`` is how sentences name the file.
+
+    Raises:
+        RunFileError: one sentence with file, record and field.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise RunFileError(f"{name}: has more than {MAX_FILE_BYTES} bytes: {advice}")
+    version = strict_json.decode(data, _AnyVersion, subject=name, error=RunFileError, advice=advice).version
+    if version != VERSION or isinstance(version, bool):
+        shown = "no version" if version is None else f"version {str(version)[:40]}"
+        newer = isinstance(version, int) and version > VERSION
+        todo = "it was written by a newer pytest-kernelperf: upgrade this one" if newer else advice
+        raise RunFileError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {todo}")
+    run = strict_json.decode(data, Run, subject=name, error=RunFileError, advice=advice)
+    for problem in _problems(run):
+        raise RunFileError(f"{name}: {problem}: {advice}")
+    return run
+
+
+def _problems(run: Run) -> Iterator[str]:
+    """Yield what types alone do not refuse: counts, lengths, and times that no clock gives."""
+    if len(run.records) > MAX_RECORDS:
+        yield f"has {len(run.records)} records, more than {MAX_RECORDS}"
+    for place, record in enumerate(run.records):
+        for problem in _record_problems(record):
+            yield f"record {place + 1}: {problem}"
+    for path, text in _texts(msgspec.to_builtins(run), ""):
+        if len(text) > MAX_TEXT_CHARACTERS:
+            yield f"field {path} has {len(text)} characters, more than {MAX_TEXT_CHARACTERS}"
+
+
+def _record_problems(record: Record) -> Iterator[str]:
+    for field, text in (("kernel", record.case.kernel), ("variant", record.case.variant), ("test", record.test)):
+        if len(text) > MAX_NAME_CHARACTERS:
+            yield f"field {field} has {len(text)} characters, more than {MAX_NAME_CHARACTERS}"
+    if not 0 <= record.case.tokens < 2**63:
+        yield f"field case.tokens is {record.case.tokens}, not a size"
+    if record.moved_bytes is not None and record.moved_bytes < 0:
+        yield f"field moved_bytes is {record.moved_bytes}, below 0"
+    if record.time_us is not None and record.time_us <= 0:
+        yield f"field time_us is {record.time_us}, not above 0"
+    if len(record.measurements) > MAX_MEASUREMENTS:
+        yield f"has {len(record.measurements)} measurements, more than {MAX_MEASUREMENTS}"
+    for place, measurement in enumerate(record.measurements):
+        where = f"measurements[{place}]"
+        if len(measurement.samples) > MAX_SAMPLES:
+            yield f"field {where} has {len(measurement.samples)} samples, more than {MAX_SAMPLES}"
+        if any(sample.time_us <= 0 or sample.host_us < 0 for sample in measurement.samples):
+            yield f"field {where} has a sample whose time is not above 0"
+
+
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the path and text of every string, names of fields included."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, str(key)
+            yield from _texts(item, f"{path}.{key}"[:200].lstrip("."))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{path}[{index}]")

@@ -1,0 +1,52 @@
+"""The headline of a run: how many cases got which verdict, failing ones first, and what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pytest_kernelperf import units
+from pytest_kernelperf.model import Run, Verdict
+
+STORE_COMMAND = 'pytest --kernelperf --update-baselines="first"'
+IMPROVE_COMMAND = 'pytest --kernelperf --update-baselines="faster"'
+
+# Failing verdicts in the order in which they are worth reading, then the others.
+_ORDER = (
+    Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.UNNOTICED, Verdict.STARVED,
+    Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.INVALID, Verdict.UNDECIDED,
+    Verdict.ACCEPTED, Verdict.IMPROVED, Verdict.NEW, Verdict.UNCHANGED, Verdict.IDENTICAL, Verdict.CAUGHT,
+)  # fmt: skip
+
+
+def headline(run: Run) -> str:
+    """Return one line: ``16 cases: 4 regressed, 12 identical; 2 mutations caught``."""
+    cases = [record for record in run.records if not record.mutation_of]
+    counts = Counter((record.decision.verdict, not record.decision.fails) for record in cases)
+    parts = [
+        f"{units.format_count(counts[verdict, passes])} {verdict.value}{' (warning)' if warns else ''}"
+        for passes in (False, True)
+        for verdict in _ORDER
+        for warns in (passes and verdict in (Verdict.UNDECIDED, Verdict.INVALID),)
+        if counts[verdict, passes]
+    ]
+    mutations = Counter(record.decision.verdict for record in run.records if record.mutation_of)
+    caught = ", ".join(f"{units.format_count(mutations[v])} {v.value}" for v in _ORDER if mutations[v])
+    line = f"{units.format_counted(len(cases), 'case')}{': ' + ', '.join(parts) if parts else ''}"
+    return f"{line}; {'mutations' if mutations.total() > 1 else 'mutation'}: {caught}" if caught else line
+
+
+def next_commands(run: Run) -> tuple[str, ...]:
+    """Return a line per thing to do next: store new baselines, store improved ones."""
+    counts = Counter(record.decision.verdict for record in run.records)
+    lines = []
+    if new := counts[Verdict.NEW]:
+        are = "case has" if new == 1 else "cases have"
+        lines.append(
+            f"{units.format_count(new)} {are} no baseline on {run.device.key} yet; store with: {STORE_COMMAND}"
+        )
+    if improved := counts[Verdict.IMPROVED]:
+        got = "case got" if improved == 1 else "cases got"
+        lines.append(
+            f"{units.format_count(improved)} {got} faster; store that, so that losing it is seen: {IMPROVE_COMMAND}"
+        )
+    return tuple(lines)

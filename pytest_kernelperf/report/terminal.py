@@ -1,0 +1,18 @@
+"""A whole run as the terminal shows it: tables, details of what fails, headline, next commands."""
+
+from __future__ import annotations
+
+from pytest_kernelperf.model import Run
+from pytest_kernelperf.report.detail import render_details
+from pytest_kernelperf.report.summary import headline, next_commands
+from pytest_kernelperf.report.table import Format, render_tables
+from pytest_kernelperf.report.view import view_of
+
+
+def render_run(run: Run, form: Format = "plain", *, details: bool = True) -> str:
+    """Return the report of a run; ``details=False`` where the failing tests' messages already stand above it."""
+    detail = render_details(run) if details else ""
+    if detail and form == "github":
+        detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
+    closing = "\n".join([headline(run), *next_commands(run)]) + "\n"
+    return "\n".join(part for part in (render_tables(view_of(run), form), detail, closing) if part)
