@@ -7,6 +7,8 @@
     ├── RuntimeUnavailable       no usable HIP library, compiler or device
     ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
     ├── DeviceError              a HIP call failed
+    │   ├── CaptureRefused       a plan cannot be captured as a graph
+    │   └── CodeObjectError      a code object cannot be read
     └── WorkerFailure            a device worker did not answer
         ├── WorkerCrashed        its process died
         └── WorkerHung           it overran its time limit and was killed
@@ -45,6 +47,14 @@ class CompileError(KernelperfError):
 
 class DeviceError(KernelperfError):
     """A HIP call returned an error; the sentence names the call and the code's meaning."""
+
+
+class CaptureRefused(DeviceError):
+    """A plan, or the runtime, does not allow capture as a graph; it can be measured in another mode."""
+
+
+class CodeObjectError(DeviceError):
+    """A code object is damaged, cut off or of an unknown kind."""
 
 
 class WorkerFailure(KernelperfError):

@@ -164,12 +164,16 @@ class KernelFacts(Frozen):
 
 
 class CodeObject(Frozen):
-    """A compiled module: its bytes, their SHA-256, and what it says of each kernel."""
+    """A compiled module: its bytes, their SHA-256, and what it says of each kernel.
+
+    ``lowered_names`` maps name expressions (``scale<float>``) to the names in the object; both are keys of ``kernels``.
+    """
 
     digest: str
     data: bytes
     kernels: dict[str, KernelFacts]
     log: str = ""
+    lowered_names: dict[str, str] = {}
 
 
 # --- which case -------------------------------------------------------------------------------

@@ -1,0 +1,161 @@
+"""Source bundle to code object through hiprtc: headers, options, name expressions, and the compiler's words."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from typing import Any
+
+from pytest_kernelperf.code_object import read_kernels
+from pytest_kernelperf.errors import CompileError
+from pytest_kernelperf.model import CodeObject, SourceBundle, digest_of_bytes
+from pytest_kernelperf.runtime.hip import Device
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">\n]+)[">]', re.MULTILINE)
+_ERROR = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:\d+:)?\s*(?:fatal )?error:\s*(?P<message>.+)$", re.MULTILINE)
+_ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
+
+
+def compile_bundle(
+    device: Device, bundle: SourceBundle, architecture: str = "", kernels: tuple[str, ...] = ()
+) -> CodeObject:
+    """Compile a bundle for a device; nothing but the bundle's files and system headers is seen.
+
+    ``architecture`` is hiprtc's target on rocm (``gfx1151``; by default the device's). ``kernels`` are names
+    that must be in the result, as plans write them: ``extern "C"`` names or name expressions.
+
+    Raises:
+        CompileError: the compiler refuses it, or a kernel is missing; one sentence, and ``log``.
+    """
+    headers = include_names(bundle)
+    with _Program(device, bundle, headers) as program:
+        for expression in bundle.name_expressions:
+            program.must("hiprtcAddNameExpression", expression.encode())
+        log = program.compile(_options(device, bundle, architecture))
+        lowered = {name: program.lowered_name(name) for name in bundle.name_expressions}
+        data = program.code()
+    facts = dict(read_kernels(data))
+    facts |= {name: facts[plain] for name, plain in lowered.items() if plain in facts}
+    missing = [name for name in kernels if name not in facts]
+    if missing:
+        raise CompileError(
+            f"{bundle.main} compiles but has no kernel {missing[0]!r}: it has {', '.join(sorted(facts)) or 'none'}; "
+            'declare it extern "C" __global__, or add its name expression',
+            log,
+        )
+    return CodeObject(digest_of_bytes(data), data, facts, log, lowered)
+
+
+def include_names(bundle: SourceBundle) -> dict[str, str]:
+    """Every name under which a file of the bundle is included, with its text.
+
+    hiprtc's headers are looked up by the name that the source writes, while a bundle's names are relative to the
+    main file's folder: ``sub/a.h`` that includes its neighbour ``"b.h"`` needs ``sub/b.h`` under both names, and
+    relative ``-I`` folders exist in the bundle alone.
+    """
+    names = {path: text for path, text in bundle.files.items() if path != bundle.main}
+    folders = [option[2:].strip() for option in _joined(bundle.options) if option.startswith("-I")]
+    for path, text in bundle.files.items():
+        for written in _INCLUDE.findall(text):
+            for folder in (posixpath.dirname(path), *folders):
+                target = posixpath.normpath(posixpath.join(folder, written))
+                if target in bundle.files and target != bundle.main:
+                    names.setdefault(written, bundle.files[target])
+                    break
+    return names
+
+
+def first_error(log: str) -> str:
+    """``file:line: message`` of the log's first error, or its first line that says error, or its last line."""
+    match = _ERROR.search(log)
+    if match is not None:
+        return f"{posixpath.basename(match['file'])}:{match['line']}: {match['message'].strip()}"
+    loose = _ANY_ERROR.search(log)
+    if loose is not None:
+        return loose.group(0).strip()
+    lines = [line.strip() for line in log.splitlines() if line.strip()]
+    return lines[-1] if lines else "the compiler says nothing"
+
+
+def _options(device: Device, bundle: SourceBundle, architecture: str) -> list[str]:
+    """The user's options; relative ``-I`` folders are the bundle's, which go in by name."""
+    options = [
+        option for option in _joined(bundle.options) if not (option.startswith("-I") and not option[2:].startswith("/"))
+    ]
+    if device.chosen.name == "rocm":
+        options.append(f"--gpu-architecture={architecture or device.architecture}")
+    return options
+
+
+def _joined(options: tuple[str, ...]) -> list[str]:
+    """``-I dir`` and ``-D NAME`` written as two options become one."""
+    joined: list[str] = []
+    for option in options:
+        if joined and joined[-1] in ("-I", "-D", "-include"):
+            joined[-1] += option
+        else:
+            joined.append(option)
+    return joined
+
+
+class _Program:
+    """A hiprtc program, destroyed at the end of its ``with``."""
+
+    def __init__(self, device: Device, bundle: SourceBundle, headers: dict[str, str]) -> None:
+        self.bindings = device.selected.bindings
+        self.main = bundle.main
+        texts = [text.encode() for text in headers.values()]
+        names = [name.encode() for name in headers]
+        (self.handle,) = self._outputs(
+            "hiprtcCreateProgram",
+            bundle.files[bundle.main].encode(),
+            bundle.main.encode(),
+            len(headers),
+            texts or None,
+            names or None,
+        )
+        self._kept = (texts, names)  # hip-python passes their addresses on
+
+    def __enter__(self) -> _Program:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bindings.compile_call("hiprtcDestroyProgram", self.handle.createRef())
+
+    def must(self, name: str, *arguments: object) -> tuple[Any, ...]:
+        """A hiprtc call on this program that must succeed."""
+        return self._outputs(name, self.handle, *arguments)
+
+    def compile(self, options: list[str]) -> str:
+        """Compile; the log (warnings too)."""
+        encoded = [option.encode() for option in options]
+        code, _ = self.bindings.compile_call("hiprtcCompileProgram", self.handle, len(encoded), encoded or None)
+        log = self._log()
+        if code != 0:
+            reason = first_error(log) if log.strip() else self.bindings.compile_error_text(code)
+            raise CompileError(f"{self.main} does not compile: {reason}", log)
+        return log
+
+    def lowered_name(self, expression: str) -> str:
+        """The name in the code object of a name expression."""
+        (name,) = self.must("hiprtcGetLoweredName", expression.encode())
+        return bytes(name.decode()).decode() if isinstance(name.decode(), bytes) else str(name.decode())
+
+    def code(self) -> bytes:
+        """The compiled code object."""
+        (size,) = self.must("hiprtcGetCodeSize")
+        data = bytearray(int(size))
+        self.must("hiprtcGetCode", data)
+        return bytes(data)
+
+    def _log(self) -> str:
+        (size,) = self.must("hiprtcGetProgramLogSize")
+        log = bytearray(max(int(size), 1))
+        self.must("hiprtcGetProgramLog", log)
+        return bytes(log).split(b"\0", 1)[0].decode(errors="replace")
+
+    def _outputs(self, name: str, *arguments: object) -> tuple[Any, ...]:
+        code, outputs = self.bindings.compile_call(name, *arguments)
+        if code != 0:
+            raise CompileError(f"{self.main}: {name} failed: {self.bindings.compile_error_text(code)}")
+        return outputs

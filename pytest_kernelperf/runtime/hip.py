@@ -1,0 +1,342 @@
+"""The HIP calls that the guard makes, as small owners used with ``with``.
+
+    with Device(choose("auto")) as device, device.load(code.data) as module, device.stream() as stream:
+        with device.upload(array) as buffer:
+            ...
+
+Every call goes through the error gate of :class:`~pytest_kernelperf.runtime.compat.Bindings`, which raises
+``DeviceError``. Addresses and handles are plain integers, since native code gets them too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_kernelperf.errors import DeviceError, RuntimeUnavailable
+from pytest_kernelperf.model import DeviceFacts
+from pytest_kernelperf.runtime.library import Chosen, Selected, select
+
+Array = npt.NDArray[Any]
+OwnerType = TypeVar("OwnerType", bound="Owner")
+
+HOST_MALLOC_MAPPED = 0x2
+HOST_MALLOC_COHERENT = 0x40000000
+STREAM_NON_BLOCKING = 0x1
+
+
+class Owner:
+    """Something that is given back to the device once: at the end of its ``with``, or by ``close``."""
+
+    def __init__(self, release: Callable[[], object]) -> None:
+        self._release: Callable[[], object] | None = release
+
+    def close(self) -> None:
+        """Give it back; a second time does nothing.
+
+        Raises:
+            DeviceError: the device refuses, often because of an earlier failure.
+        """
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+    def __enter__(self: OwnerType) -> OwnerType:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        except DeviceError:
+            if error is None:  # what failed first is what the user must read
+                raise
+
+
+class Device:
+    """One HIP device of a chosen runtime. Enter it before anything else.
+
+    Raises on entering:
+        RuntimeUnavailable: the library does not answer, or there is no such device.
+    """
+
+    def __init__(self, chosen: Chosen, index: int = 0) -> None:
+        self.chosen = chosen
+        self.index = index
+        self._selected: Selected | None = None
+
+    def __enter__(self) -> Device:
+        selected = select(self.chosen)
+        code, counted = _count(selected)
+        if code != 0 or counted <= self.index:
+            said = selected.bindings.describe(code) if code else f"it has {counted} device(s)"
+            raise RuntimeUnavailable(
+                f"the {self.chosen.name} runtime has no device {self.index} ({said}): check the driver and that this "
+                "user may open /dev/kfd and /dev/dri (group render), or use --kernelperf-runtime=cpu"
+            )
+        selected.bindings.call("hipSetDevice", self.index)
+        self._selected = selected
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selected = None
+
+    @property
+    def selected(self) -> Selected:
+        """The verified library; the device must have been entered."""
+        if self._selected is None:
+            raise RuntimeUnavailable("the device is not open: use it within its 'with' block")
+        return self._selected
+
+    def call(self, name: str, *arguments: object) -> tuple[Any, ...]:
+        """A HIP call through the error gate; its outputs."""
+        return self.selected.bindings.call(name, *arguments)
+
+    def check(self, call: str, code: int) -> None:
+        """The error gate for a code that native code returned."""
+        self.selected.bindings.check(call, code)
+
+    def attribute(self, name: str) -> int:
+        """A device attribute: ``MultiprocessorCount``, ``WarpSize``, … (hipDeviceAttribute…)."""
+        member = getattr(self.selected.bindings.hip.hipDeviceAttribute_t, f"hipDeviceAttribute{name}")
+        (value,) = self.call("hipDeviceGetAttribute", member, self.index)
+        return int(value)
+
+    def text(self, function: str, capacity: int = 256) -> str:
+        """What ``hipDeviceGetName`` or ``hipDeviceGetPCIBusId`` writes (see compat: hip-python cannot)."""
+        buffer = ctypes.create_string_buffer(capacity)
+        call = getattr(self.selected.handle, function)
+        self.check(function, int(call(buffer, ctypes.c_int(capacity), ctypes.c_int(self.index))))
+        return buffer.value.decode(errors="replace")
+
+    @property
+    def architecture(self) -> str:
+        """The device's target: ``gfx1151`` on rocm (no features), what the library says elsewhere."""
+        return self.selected.bindings.architecture(self.index).split(":", 1)[0]
+
+    def facts(self) -> DeviceFacts:
+        """Name, architecture, compute units, limits and versions of this device."""
+        from pytest_kernelperf.runtime.facts import read_facts
+
+        return read_facts(self)
+
+    def allocate(self, size_bytes: int) -> Buffer:
+        """Device memory, uninitialised."""
+        return Buffer(self, size_bytes)
+
+    def upload(self, array: Array) -> Buffer:
+        """Device memory that holds a copy of an array, in C order."""
+        buffer = Buffer(self, array.nbytes)
+        try:
+            buffer.upload(array)
+        except DeviceError:
+            buffer.close()
+            raise
+        return buffer
+
+    def mapped(self, size_bytes: int) -> MappedMemory:
+        """Coherent host memory that the device sees too."""
+        return MappedMemory(self, size_bytes)
+
+    def load(self, data: bytes, lowered_names: Mapping[str, str] | None = None) -> Module:
+        """A module from a code object's bytes; ``CodeObject.lowered_names`` lets name expressions find kernels."""
+        return Module(self, data, lowered_names or {})
+
+    def stream(self) -> Stream:
+        """A stream that does not wait for the null stream."""
+        return Stream(self)
+
+    def event(self) -> Event:
+        """An event that takes times."""
+        return Event(self)
+
+    def synchronise(self) -> None:
+        """Wait for all work; errors of earlier launches surface here."""
+        self.call("hipDeviceSynchronize")
+
+    def free_memory_bytes(self) -> int:
+        """Device memory not in use, in bytes."""
+        return int(self.call("hipMemGetInfo")[0])
+
+
+class Buffer(Owner):
+    """Device memory: ``address`` and ``size_bytes``."""
+
+    def __init__(self, device: Device, size_bytes: int) -> None:
+        self.device = device
+        self.size_bytes = size_bytes
+        # An empty allocation would be a null address, which kernels and copies may refuse.
+        (pointer,) = device.call("hipMalloc", max(size_bytes, 1))
+        self.address = int(pointer)
+        super().__init__(lambda: device.call("hipFree", self.address))
+
+    def upload(self, array: Array) -> None:
+        """Copy an array of ``size_bytes`` bytes to the device (C order), done on return."""
+        source = np.ascontiguousarray(array)
+        self._must_fit("upload", source.nbytes)
+        kind = self.device.selected.bindings.hip.hipMemcpyKind.hipMemcpyHostToDevice
+        if source.nbytes:
+            self.device.call("hipMemcpy", self.address, source.ctypes.data, source.nbytes, kind)
+            # A copy from pageable memory may return once staged; streams here do not wait for the null stream.
+            self.device.synchronise()
+
+    def download(self, dtype: npt.DTypeLike, shape: tuple[int, ...]) -> Array:
+        """A new array of this type and shape (``size_bytes`` bytes in all) with the device's values."""
+        target = np.empty(shape, dtype)
+        self._must_fit("download", target.nbytes)
+        kind = self.device.selected.bindings.hip.hipMemcpyKind.hipMemcpyDeviceToHost
+        if target.nbytes:
+            self.device.call("hipMemcpy", target.ctypes.data, self.address, target.nbytes, kind)
+        return target
+
+    def _must_fit(self, what: str, size_bytes: int) -> None:
+        if size_bytes != self.size_bytes:
+            raise DeviceError(f"{what} of {size_bytes} bytes, but the buffer has {self.size_bytes}: they must agree")
+
+
+class MappedMemory(Owner):
+    """Coherent host memory: ``host_address`` for the host, ``address`` for the device."""
+
+    def __init__(self, device: Device, size_bytes: int) -> None:
+        (pointer,) = device.call("hipHostMalloc", size_bytes, HOST_MALLOC_MAPPED | HOST_MALLOC_COHERENT)
+        self.host_address = int(pointer)
+        self.size_bytes = size_bytes
+        super().__init__(lambda: device.call("hipHostFree", self.host_address))
+        (seen,) = device.call("hipHostGetDevicePointer", self.host_address, 0)
+        self.address = int(seen)
+        ctypes.memset(self.host_address, 0, size_bytes)
+
+
+class Module(Owner):
+    """A loaded code object; its functions live as long as it does."""
+
+    def __init__(self, device: Device, data: bytes, lowered_names: Mapping[str, str]) -> None:
+        self.device = device
+        self._lowered = lowered_names
+        self._image = ctypes.create_string_buffer(data, len(data))  # some runtimes read it lazily
+        (self._handle,) = device.call("hipModuleLoadData", ctypes.addressof(self._image))
+        super().__init__(lambda: device.call("hipModuleUnload", self._handle))
+
+    def function(self, name: str) -> Function:
+        """A kernel by its name in the code object, or by its name expression.
+
+        Raises:
+            DeviceError: there is no such kernel; the sentence names it.
+        """
+        try:
+            (handle,) = self.device.call("hipModuleGetFunction", self._handle, self._lowered.get(name, name).encode())
+        except DeviceError as error:
+            raise DeviceError(f"kernel {name!r} is not in the code object: {error}") from error
+        return Function(name, int(handle))
+
+
+class Function:
+    """A kernel of a loaded module: its name and HIP's handle for it."""
+
+    def __init__(self, name: str, handle: int) -> None:
+        self.name = name
+        self.handle = handle
+
+
+class Stream(Owner):
+    """A queue of work on the device."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        (self._object,) = device.call("hipStreamCreateWithFlags", STREAM_NON_BLOCKING)
+        self.handle = int(self._object)
+        super().__init__(lambda: device.call("hipStreamDestroy", self._object))
+
+    def synchronise(self) -> None:
+        """Wait for this stream's work."""
+        self.device.call("hipStreamSynchronize", self._object)
+
+    def fill(self, target: Buffer, byte: int, size_bytes: int | None = None) -> None:
+        """Queue setting bytes of a buffer."""
+        size = target.size_bytes if size_bytes is None else size_bytes
+        self.device.call("hipMemsetAsync", target.address, byte, size, self._object)
+
+    def copy(self, target: Buffer, source: Buffer, size_bytes: int | None = None) -> None:
+        """Queue a copy between device buffers."""
+        kind = self.device.selected.bindings.hip.hipMemcpyKind.hipMemcpyDeviceToDevice
+        size = source.size_bytes if size_bytes is None else size_bytes
+        self.device.call("hipMemcpyAsync", target.address, source.address, size, kind, self._object)
+
+    def capture(self, enqueue: Callable[[], None]) -> Graph:
+        """Record what ``enqueue`` puts on this stream, without running it, as a graph that can be launched.
+
+        Raises:
+            DeviceError: the runtime cannot capture it; the stream is usable again.
+        """
+        mode = self.device.selected.bindings.hip.hipStreamCaptureMode.hipStreamCaptureModeThreadLocal
+        self.device.call("hipStreamBeginCapture", self._object, mode)
+        try:
+            enqueue()
+        except BaseException:
+            self._abandon_capture()
+            raise
+        (captured,) = self.device.call("hipStreamEndCapture", self._object)
+        return Graph(self.device, captured)
+
+    def _abandon_capture(self) -> None:
+        try:
+            (captured,) = self.device.call("hipStreamEndCapture", self._object)
+        except DeviceError:
+            return  # the capture was invalidated: there is nothing to free
+        if captured is not None:
+            self.device.call("hipGraphDestroy", captured)
+
+
+class Event(Owner):
+    """A point in a stream's work whose time the device takes."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        (self._object,) = device.call("hipEventCreateWithFlags", 0)
+        self.handle = int(self._object)
+        super().__init__(lambda: device.call("hipEventDestroy", self._object))
+
+    def record(self, stream: Stream) -> None:
+        """Queue the event on a stream."""
+        self.device.call("hipEventRecord", self._object, stream._object)
+
+    def synchronise(self) -> None:
+        """Wait until the event has happened."""
+        self.device.call("hipEventSynchronize", self._object)
+
+    def elapsed_us(self, since: Event) -> float:
+        """Microseconds from ``since`` to this event; both have happened."""
+        (milliseconds,) = self.device.call("hipEventElapsedTime", since._object, self._object)
+        return float(milliseconds) * 1000.0
+
+
+class Graph(Owner):
+    """A captured piece of work, instantiated: ``handle`` is what is launched."""
+
+    def __init__(self, device: Device, captured: Any) -> None:
+        self._captured = captured
+        try:
+            (self._executable,) = device.call("hipGraphInstantiateWithFlags", captured, 0)
+        except DeviceError:
+            device.call("hipGraphDestroy", captured)
+            raise
+        self.handle = int(self._executable)
+        super().__init__(lambda: self._free(device))
+
+    def _free(self, device: Device) -> None:
+        device.call("hipGraphExecDestroy", self._executable)
+        device.call("hipGraphDestroy", self._captured)
+
+
+def _count(selected: Selected) -> tuple[int, int]:
+    try:
+        code, count = selected.bindings.hip.hipGetDeviceCount()
+    except RuntimeError as error:
+        raise RuntimeUnavailable(f"the {selected.chosen.name} runtime cannot count its devices: {error}") from error
+    return int(code), int(count)

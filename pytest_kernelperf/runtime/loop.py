@@ -1,0 +1,365 @@
+"""The timed launch loop: plans prepared once, rounds of them timed by native code without Python in between.
+
+    with Loop(device) as loop, loop.prepare(plan, functions, buffers) as rounds:
+        loop.run(rounds)                     # untimed
+        timing = loop.time_graph(rounds, 200)
+
+Modes: ``time_loop`` (wall clock), ``time_queued`` (device events, queue filled behind the gate) and
+``time_graph`` (device events round one launch of a graph that holds all rounds).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_kernelperf.errors import CaptureRefused, DeviceError, UsageError
+from pytest_kernelperf.model import Argument, BufferArgument, CopyStep, FillStep, LaunchStep, Plan
+from pytest_kernelperf.native import native_path
+from pytest_kernelperf.runtime import gate
+from pytest_kernelperf.runtime.compile import compile_bundle
+from pytest_kernelperf.runtime.hip import Buffer, Device, Function, Graph, Owner, Stream
+
+POINTER_BYTES = 8
+MOST_GRAPHS = 4
+
+_CALLS = (
+    ("launch", "hipModuleLaunchKernel"),
+    ("fill", "hipMemsetAsync"),
+    ("copy", "hipMemcpyAsync"),
+    ("synchronise", "hipStreamSynchronize"),
+    ("record", "hipEventRecord"),
+    ("elapsed", "hipEventElapsedTime"),
+    ("launch_graph", "hipGraphLaunch"),
+)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One timed batch: ``total_us`` for all its rounds, ``host_us`` to enqueue them.
+
+    ``timed_out``: the gate was not opened in time, so the figures mean nothing: throw them away and halve the batch.
+    ``gated``: whether a gate held the queue back (never in ``loop``; not where launches block).
+    """
+
+    rounds: int
+    total_us: float
+    host_us: float
+    timed_out: bool = False
+    gated: bool = False
+
+    @property
+    def round_us(self) -> float:
+        """Microseconds per round."""
+        return self.total_us / self.rounds
+
+    @property
+    def host_round_us(self) -> float:
+        """Microseconds per round to enqueue."""
+        return self.host_us / self.rounds
+
+
+class Rounds(Owner):
+    """A plan ready to be called: steps with packed arguments. Buffers and functions must outlive it."""
+
+    def __init__(self, steps: Any, kept: tuple[object, ...], names: tuple[str, ...]) -> None:
+        self.steps = steps
+        self.names = names
+        self.launched = False
+        self.graphs: dict[int, Graph] = {}
+        self._kept = kept
+        super().__init__(self._close_graphs)
+
+    @property
+    def steps_per_round(self) -> int:
+        """Launches, fills and copies in one round."""
+        return len(self.names)
+
+    def _close_graphs(self) -> None:
+        while self.graphs:
+            self.graphs.popitem()[1].close()
+
+
+class Loop(Owner):
+    """The native loop bound to one device: its own stream, two events and, where launches do not block, a gate.
+
+    Raises:
+        RuntimeUnavailable: the native library is missing, or another file answers for a HIP function.
+        DeviceError, CompileError: the gate cannot be set up.
+    """
+
+    def __init__(self, device: Device, stream: Stream | None = None) -> None:
+        self.device = device
+        self._library = _open_library()
+        self._calls = _Calls(*(device.selected.function_address(name) for _, name in _CALLS))
+        self._owned: list[Owner] = []
+        super().__init__(self._close_owned)
+        try:
+            self.stream = stream if stream is not None else self._own(device.stream())
+            self._start, self._stop = self._own(device.event()), self._own(device.event())
+            self.no_gate_because = gate.blocking_variable()
+            self._gate = None if self.no_gate_because else self._own(_Gate(self))
+        except BaseException:
+            self._close_owned()
+            raise
+
+    def prepare(self, plan: Plan, functions: Mapping[str, Function], buffers: Mapping[str, Buffer]) -> Rounds:
+        """Pack a plan's arguments and addresses, once.
+
+        ``functions`` and ``buffers`` are by the names that the plan uses.
+
+        Raises:
+            UsageError: a step reaches outside its buffer, or names one that is not there.
+        """
+        steps = (_Step * len(plan.steps))()
+        kept: list[object] = []
+        for prepared, step in zip(steps, plan.steps, strict=True):
+            if isinstance(step, LaunchStep):
+                packed = pack_arguments(step.arguments, buffers)
+                memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
+                function = functions[step.kernel]
+                kept += [memory, function]
+                prepared.kind, prepared.function = _LAUNCH, function.handle
+                prepared.grid[:], prepared.block[:], prepared.shared_bytes = step.grid, step.block, step.shared_bytes
+                prepared.arguments, prepared.argument_bytes = ctypes.addressof(memory), len(packed)
+            elif isinstance(step, FillStep):
+                prepared.kind, prepared.byte, prepared.bytes = _FILL, step.byte, step.size_bytes
+                prepared.target = _address(buffers, step.buffer, step.offset_bytes, step.size_bytes)
+            else:
+                prepared.kind, prepared.bytes = _COPY, step.size_bytes
+                prepared.target = _address(buffers, step.target, step.target_offset_bytes, step.size_bytes)
+                prepared.source = _address(buffers, step.source, step.source_offset_bytes, step.size_bytes)
+        return Rounds(steps, (*kept, dict(buffers)), tuple(_name(step) for step in plan.steps))
+
+    def most_rounds(self, rounds: Rounds) -> int:
+        """The most rounds that fit the queue behind the gate (``time_queued``); at least 1."""
+        return max((gate.QUEUE_DEPTH - gate.QUEUE_MARGIN) // max(rounds.steps_per_round, 1), 1)
+
+    def run(self, rounds: Rounds, count: int = 1, wait: bool = True) -> None:
+        """Run rounds untimed, and wait for them unless told otherwise.
+
+        Raises:
+            DeviceError: a call failed, or a kernel did while it ran.
+        """
+        self._enqueue(rounds, count)
+        if wait:
+            self.stream.synchronise()
+        rounds.launched = True
+
+    def time_loop(self, rounds: Rounds, count: int) -> Timing:
+        """Wall clock round ``count`` back-to-back rounds and one wait."""
+        self._launch_first(rounds)
+        result = self._native("kernelperf_time_loop", rounds, rounds.steps, len(rounds.steps), count)
+        return Timing(count, result.total_ns / 1000, result.enqueue_ns / 1000)
+
+    def time_queued(self, rounds: Rounds, count: int) -> Timing:
+        """Device events round ``count`` rounds that were queued behind the gate (at most ``most_rounds``)."""
+        if count > self.most_rounds(rounds):
+            raise UsageError(
+                f"{count} rounds of {rounds.steps_per_round} steps do not fit the queue behind the gate: "
+                f"at most {self.most_rounds(rounds)} do"
+            )
+        self._launch_first(rounds)
+        result = self._native(
+            "kernelperf_time_queued",
+            rounds,
+            self._start.handle,
+            self._stop.handle,
+            rounds.steps,
+            len(rounds.steps),
+            count,
+            self._gate.handle if self._gate is not None else None,
+        )
+        return self._device_timing("queued", count, result)
+
+    def time_graph(self, rounds: Rounds, count: int) -> Timing:
+        """Device events round one launch of a graph of ``count`` rounds, captured at the first call.
+
+        Raises:
+            CaptureRefused: this plan or runtime cannot be captured; measure ``queued``.
+        """
+        self._launch_first(rounds)
+        graph = self._captured(rounds, count)
+        result = self._native(
+            "kernelperf_time_graph", rounds, self._start.handle, self._stop.handle, graph.handle, None
+        )
+        return self._device_timing("graph", count, result)
+
+    def _captured(self, rounds: Rounds, count: int) -> Graph:
+        if count not in rounds.graphs:
+            if len(rounds.graphs) >= MOST_GRAPHS:  # sizing a batch tries several counts; the last few are kept
+                rounds.graphs.pop(next(iter(rounds.graphs))).close()
+            try:
+                graph = self.stream.capture(lambda: self._enqueue(rounds, count))
+                rounds.graphs[count] = graph
+                # A first launch uploads the graph, which is not what is measured.
+                self.device.check("hipGraphLaunch", self._launch_graph(graph))
+                self.stream.synchronise()
+            except DeviceError as error:
+                raise CaptureRefused(f"the plan cannot be captured as a graph: {error}") from error
+        return rounds.graphs[count]
+
+    def _launch_graph(self, graph: Graph) -> int:
+        launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self._calls.launch_graph)
+        return int(launch(graph.handle, self.stream.handle))
+
+    def _launch_first(self, rounds: Rounds) -> None:
+        """A first launch may load code, which must not happen behind a closed gate, nor in a sample."""
+        if not rounds.launched:
+            self.run(rounds)
+
+    def _enqueue(self, rounds: Rounds, count: int) -> None:
+        self._native("kernelperf_enqueue", rounds, rounds.steps, len(rounds.steps), count)
+
+    def _native(self, name: str, rounds: Rounds, *arguments: object) -> _Result:
+        result = _Result()
+        getattr(self._library, name)(
+            ctypes.byref(self._calls), self.stream.handle, *arguments, ctypes.byref(result)
+        )
+        if result.error:
+            call = _CALLS[result.failed_call - 1][1]
+            step = f" ({rounds.names[result.failed_step]})" if 0 <= result.failed_step < len(rounds.names) else ""
+            self.device.check(f"{call}{step}", result.error)
+        return result
+
+    def _device_timing(self, mode: str, count: int, result: _Result) -> Timing:
+        total_us = float(result.device_ms) * 1000
+        timing = Timing(count, total_us, result.enqueue_ns / 1000, bool(result.timed_out), self._gate is not None)
+        if not timing.timed_out and not total_us > 0:
+            raise DeviceError(
+                f"the device's events say {total_us:g} us for {count} rounds in {mode} mode: take more rounds, "
+                "or measure in loop mode"
+            )
+        return timing
+
+    def _own(self, owner: Any) -> Any:
+        self._owned.append(owner)
+        return owner
+
+    def _close_owned(self) -> None:
+        while self._owned:
+            self._owned.pop().close()
+
+
+class _Gate(Owner):
+    """The gate kernel, its door in mapped memory, and the native second releaser."""
+
+    def __init__(self, loop: Loop) -> None:
+        device = loop.device
+        door = loop._own(device.mapped(64))
+        module = loop._own(device.load(compile_bundle(device, gate.gate_bundle()).data))
+        ticks = gate.limit_ticks(device)
+        packed = b"".join(value.to_bytes(POINTER_BYTES, "little") for value in (door.address, door.address + 4, ticks))
+        self._arguments = ctypes.create_string_buffer(packed, len(packed))
+        self._step = _Step(kind=_LAUNCH, function=module.function(gate.KERNEL).handle)
+        self._step.grid[:] = self._step.block[:] = (1, 1, 1)
+        self._step.arguments, self._step.argument_bytes = ctypes.addressof(self._arguments), len(packed)
+        self._library = loop._library
+        self.handle = self._library.kernelperf_gate_create(
+            door.host_address, ctypes.byref(self._step), gate.HOST_LIMIT_NS
+        )
+        if not self.handle:
+            raise DeviceError("the gate's second thread cannot be started: free threads for this user (ulimit -u)")
+        super().__init__(lambda: self._library.kernelperf_gate_destroy(self.handle))
+        self._library.kernelperf_gate_open(self.handle)
+        steps = (_Step * 1)(self._step)
+        loop.run(Rounds(steps, (), (gate.KERNEL,)))  # loads its code while the door is open
+
+
+def pack_arguments(arguments: tuple[Argument, ...], buffers: Mapping[str, Buffer]) -> bytes:
+    """A launch's argument buffer as HIP lays it out: each value at its own alignment, in order, padding zero.
+
+    Raises:
+        UsageError: an argument names a buffer that is not there, or lies outside it.
+    """
+    packed = bytearray()
+    for argument in arguments:
+        if isinstance(argument, BufferArgument):
+            address = _address(buffers, argument.buffer, argument.offset_bytes, 0)
+            value, alignment = address.to_bytes(POINTER_BYTES, "little"), POINTER_BYTES
+        else:
+            value, alignment = argument.data, argument.alignment
+        packed += bytes(-len(packed) % alignment)
+        packed += value
+    return bytes(packed)
+
+
+def _address(buffers: Mapping[str, Buffer], name: str, offset_bytes: int, size_bytes: int) -> int:
+    if name not in buffers:
+        raise UsageError(f"the plan uses buffer {name!r}, which is not among {', '.join(sorted(buffers)) or 'none'}")
+    buffer = buffers[name]
+    if offset_bytes < 0 or size_bytes < 0 or offset_bytes + size_bytes > buffer.size_bytes:
+        raise UsageError(
+            f"the plan reaches {offset_bytes + size_bytes} bytes into buffer {name!r}, which has {buffer.size_bytes}"
+        )
+    return buffer.address + offset_bytes
+
+
+def _name(step: LaunchStep | FillStep | CopyStep) -> str:
+    if isinstance(step, LaunchStep):
+        return step.kernel
+    return f"fill of {step.buffer}" if isinstance(step, FillStep) else f"copy to {step.target}"
+
+
+# --- the native library's structs, field by field as in native/loop/loop.h --------------------------
+
+_LAUNCH, _FILL, _COPY = 0, 1, 2
+
+
+class _Calls(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name, _ in _CALLS)
+
+
+class _Step(ctypes.Structure):
+    _fields_ = (
+        ("kind", ctypes.c_int32),
+        ("byte", ctypes.c_int32),
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("shared_bytes", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("function", ctypes.c_void_p),
+        ("arguments", ctypes.c_void_p),
+        ("argument_bytes", ctypes.c_size_t),
+        ("target", ctypes.c_void_p),
+        ("source", ctypes.c_void_p),
+        ("bytes", ctypes.c_size_t),
+    )
+
+
+class _Result(ctypes.Structure):
+    _fields_ = (
+        ("total_ns", ctypes.c_int64),
+        ("enqueue_ns", ctypes.c_int64),
+        ("device_ms", ctypes.c_float),
+        ("timed_out", ctypes.c_int32),
+        ("error", ctypes.c_int32),
+        ("failed_call", ctypes.c_int32),
+        ("failed_step", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+    )
+
+
+def _open_library() -> ctypes.CDLL:
+    """The native library with its functions' types; ctypes lets other Python threads run during a call."""
+    library = ctypes.CDLL(str(native_path("libkernelperf_loop.so")))
+    pointer, count, rounds = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
+    shapes: dict[str, list[Any]] = {
+        "kernelperf_enqueue": [pointer, pointer, pointer, count, rounds, pointer],
+        "kernelperf_time_loop": [pointer, pointer, pointer, count, rounds, pointer],
+        "kernelperf_time_queued": [pointer, pointer, pointer, pointer, pointer, count, rounds, pointer, pointer],
+        "kernelperf_time_graph": [pointer, pointer, pointer, pointer, pointer, pointer, pointer],
+        "kernelperf_gate_destroy": [pointer],
+        "kernelperf_gate_open": [pointer],
+        "kernelperf_gate_close": [pointer],
+    }
+    for name, types in shapes.items():
+        getattr(library, name).argtypes = types
+        getattr(library, name).restype = None
+    library.kernelperf_gate_create.argtypes = [pointer, pointer, rounds]
+    library.kernelperf_gate_create.restype = pointer
+    library.kernelperf_gate_timed_out.argtypes = [pointer]
+    library.kernelperf_gate_timed_out.restype = count
+    return library
