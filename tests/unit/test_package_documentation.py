@@ -1,0 +1,61 @@
+"""The documentation's lists are those of the code."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_kernelperf.ini import INI
+from pytest_kernelperf.model import Verdict
+from pytest_kernelperf.settings import CaseSettings
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def settings_page() -> str:
+    """Return the page of settings."""
+    page = DOCS / "settings.md"
+    if not page.exists():
+        pytest.skip("docs/ is not beside these tests")
+    return page.read_text(encoding="utf-8")
+
+
+def section(page: str, title: str) -> str:
+    """Return what stands under a heading."""
+    return page.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def first_column(text: str) -> list[str]:
+    """Return the code spans in the first cell of a table's rows."""
+    rows = re.findall(r"^\| (`[^|]*) \|", text, flags=re.MULTILINE)
+    return [span for row in rows for span in re.findall(r"`([^`]+)`", row)]
+
+
+def test_every_ini_setting_is_documented(settings_page: str) -> None:
+    """No setting is missing, none is invented, in the code's order."""
+    assert first_column(section(settings_page, "Ini settings")) == list(INI)
+
+
+def test_every_option_is_documented(settings_page: str, pytestconfig: pytest.Config) -> None:
+    """Every option that the plugin adds to pytest has its row."""
+    documented = {re.split(r"[ =\[]", option)[0] for option in first_column(section(settings_page, "Options"))}
+    help_text = Path(__file__).parents[2] / "pytest_kernelperf" / "plugin" / "__init__.py"
+    if not help_text.exists():
+        pytest.skip("the sources are not beside these tests")
+    declared = set(re.findall(r'"(--[a-z-]+)"', help_text.read_text(encoding="utf-8")))
+    assert documented == declared
+
+
+def test_every_marker_keyword_is_documented(settings_page: str) -> None:
+    """The marker's keywords are the fields of the case settings."""
+    named = re.findall(r"`(\w+)`", section(settings_page, "The marker").partition("keywords")[2].partition("lay")[0])
+    assert named == [field.name for field in dataclasses.fields(CaseSettings)]
+
+
+def test_every_verdict_is_documented(settings_page: str) -> None:
+    """A reader can look every verdict up."""
+    assert sorted(first_column(section(settings_page, "Verdicts"))) == sorted(verdict.value for verdict in Verdict)
