@@ -35,6 +35,7 @@ class CaseSpec:
 
 def list_cases(kernel: Kernel) -> Iterator[CaseSpec]:
     """Yield all cases, size by size, so that inputs and references are computed once for a kernel and size."""
+    doings: list[Variant | Mutation] = [*kernel.variants.values(), *kernel.mutations.values()]
     for tokens in kernel.tokens:
-        for doing in (*kernel.variants.values(), *kernel.mutations.values()):
+        for doing in doings:
             yield CaseSpec(kernel, doing, tokens)

@@ -187,13 +187,13 @@ class Kernel:
 
     def variant(
         self,
-        function: AnyFunction | None = None,
+        function: Any = None,
         /,
         *,
         moved_bytes: Callable[[int], int] | None = None,
         replaces: str | None = None,
         expect_starved: Mapping[int, str] | None = None,
-    ) -> AnyFunction | Callable[[AnyFunction], AnyFunction]:
+    ) -> Any:
         """Register ``function(tokens, device) -> [Launch, Fill or Copy, ...]`` under its own name.
 
         Args:

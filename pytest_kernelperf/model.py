@@ -29,21 +29,21 @@ class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 # --- what runs --------------------------------------------------------------------------------
 
 
-class Floor(Frozen):
+class Floor(Frozen, frozen=True):
     """The fewest workgroups a launch may have where it cannot fill the device, and why."""
 
     workgroups: int
     reason: str
 
 
-class BufferArgument(Frozen, tag="buffer"):
+class BufferArgument(Frozen, frozen=True, tag="buffer"):
     """A device buffer's address, ``offset_bytes`` into it."""
 
     buffer: str
     offset_bytes: int = 0
 
 
-class ScalarArgument(Frozen, tag="scalar"):
+class ScalarArgument(Frozen, frozen=True, tag="scalar"):
     """A value copied into the launch: numpy dtype string, little-endian bytes, alignment in bytes."""
 
     dtype: str
@@ -54,7 +54,7 @@ class ScalarArgument(Frozen, tag="scalar"):
 Argument = BufferArgument | ScalarArgument
 
 
-class LaunchStep(Frozen, tag="launch"):
+class LaunchStep(Frozen, frozen=True, tag="launch"):
     """One kernel launch: grid in workgroups, block in threads, arguments in order."""
 
     kernel: str
@@ -70,7 +70,7 @@ class LaunchStep(Frozen, tag="launch"):
         return math.prod(self.grid)
 
 
-class FillStep(Frozen, tag="fill"):
+class FillStep(Frozen, frozen=True, tag="fill"):
     """Set ``size_bytes`` bytes of a buffer to ``byte`` (hipMemsetAsync)."""
 
     buffer: str
@@ -79,7 +79,7 @@ class FillStep(Frozen, tag="fill"):
     size_bytes: int
 
 
-class CopyStep(Frozen, tag="copy"):
+class CopyStep(Frozen, frozen=True, tag="copy"):
     """Copy bytes from one device buffer to another (hipMemcpyAsync, device to device)."""
 
     target: str
@@ -92,7 +92,7 @@ class CopyStep(Frozen, tag="copy"):
 Step = LaunchStep | FillStep | CopyStep
 
 
-class BufferSpec(Frozen):
+class BufferSpec(Frozen, frozen=True):
     """A device buffer: its name, numpy dtype string (``<f4``) and shape."""
 
     name: str
@@ -100,7 +100,7 @@ class BufferSpec(Frozen):
     shape: tuple[int, ...]
 
 
-class Plan(Frozen):
+class Plan(Frozen, frozen=True):
     """A variant's steps at one size, in order, as data."""
 
     steps: tuple[Step, ...]
@@ -120,7 +120,7 @@ class Plan(Frozen):
         return digest_of(Plan(bare))
 
 
-class SourceBundle(Frozen):
+class SourceBundle(Frozen, frozen=True):
     """A kernel's source with the project headers it includes: all that its compiler gets to see.
 
     ``files`` maps paths relative to the main file's folder (posix, ``main`` among them) to text.
@@ -142,7 +142,7 @@ class SourceBundle(Frozen):
 ParameterKind = Literal["pointer", "signed", "unsigned", "float", "bool", "struct", "unknown"]
 
 
-class Parameter(Frozen):
+class Parameter(Frozen, frozen=True):
     """One kernel parameter as the code object's own metadata states it.
 
     ``pointee_*`` describe what a pointer points to, where the metadata says so (0 and ``unknown`` elsewhere).
@@ -154,7 +154,7 @@ class Parameter(Frozen):
     pointee_size_bytes: int = 0
 
 
-class KernelFacts(Frozen):
+class KernelFacts(Frozen, frozen=True):
     """What a code object says of one kernel: parameters (None: it says nothing), the digest of its
     instructions, descriptor and metadata, and resources such as ``vgprs`` or ``lds_bytes``."""
 
@@ -163,7 +163,7 @@ class KernelFacts(Frozen):
     resources: dict[str, int] = {}
 
 
-class CodeObject(Frozen):
+class CodeObject(Frozen, frozen=True):
     """A compiled module: its bytes, their SHA-256, and what it says of each kernel.
 
     ``lowered_names`` maps name expressions (``scale<float>``) to the names in the object; both are keys of ``kernels``.
@@ -179,7 +179,7 @@ class CodeObject(Frozen):
 # --- which case -------------------------------------------------------------------------------
 
 
-class CaseId(Frozen, order=True):
+class CaseId(Frozen, frozen=True, order=True):
     """Kernel x variant x tokens: one pytest item."""
 
     kernel: str
@@ -190,7 +190,7 @@ class CaseId(Frozen, order=True):
         return f"{self.kernel} {self.variant} at {self.tokens} token{'s' if self.tokens != 1 else ''}"
 
 
-class DeviceFacts(Frozen):
+class DeviceFacts(Frozen, frozen=True):
     """The device and the HIP library that answers for it.
 
     ``compute_units`` is what starvation is judged by; ``hip_compute_units`` what HIP reports (half on
@@ -221,7 +221,7 @@ class DeviceFacts(Frozen):
 # --- what was measured ------------------------------------------------------------------------
 
 
-class Sample(Frozen):
+class Sample(Frozen, frozen=True):
     """One timed batch: time per round in us, time to enqueue per round in us, block, place in the block."""
 
     arm: str
@@ -231,7 +231,7 @@ class Sample(Frozen):
     host_us: float
 
 
-class Measurement(Frozen):
+class Measurement(Frozen, frozen=True):
     """All samples that one process took of one case in one mode.
 
     ``contended_by`` is empty unless somebody else was active; ``fallback`` says why the mode is not the one asked
@@ -254,7 +254,7 @@ class Measurement(Frozen):
         return tuple(s.time_us for s in sorted(self.samples, key=lambda s: s.block) if s.arm == arm)
 
 
-class Mismatch(Frozen):
+class Mismatch(Frozen, frozen=True):
     """Where outputs differ from the reference: how many of how many, and the first."""
 
     output: str
@@ -265,7 +265,7 @@ class Mismatch(Frozen):
     want: str
 
 
-class Comparison(Frozen):
+class Comparison(Frozen, frozen=True):
     """What the interleaved test found: change of time as a ratio, its interval, and how many processes agree.
 
     The interval is over processes, so it is None where there was only one. ``tolerance_ratio`` has 1.0 for none:
@@ -296,7 +296,7 @@ class Comparison(Frozen):
     detectable_ratio: float | None = None
 
 
-class StoredComparison(Frozen):
+class StoredComparison(Frozen, frozen=True):
     """The accepted binary's medians today beside those stored with it; shown, gated only when ``gated``.
 
     ``slower`` only where ``gated``: a slowdown beyond the tolerance is proven. ``reason`` says why it is not gated.
@@ -333,7 +333,7 @@ class Verdict(str, Enum):
     INVALID = "invalid"
 
 
-class Decision(Frozen):
+class Decision(Frozen, frozen=True):
     """A verdict, whether it fails the run, a reason code, and the sentence with the numbers."""
 
     verdict: Verdict
@@ -342,7 +342,7 @@ class Decision(Frozen):
     reason: str
 
 
-class LaunchFill(Frozen):
+class LaunchFill(Frozen, frozen=True):
     """How full one launch makes the device: workgroups against the threshold that was used."""
 
     kernel: str
@@ -358,7 +358,7 @@ class LaunchFill(Frozen):
         return self.workgroups < self.threshold
 
 
-class Record(Frozen):
+class Record(Frozen, frozen=True):
     """All about one case in one run."""
 
     case: CaseId
@@ -386,7 +386,7 @@ class Record(Frozen):
     mutation_of: str = ""
 
 
-class Run(Frozen):
+class Run(Frozen, frozen=True):
     """One run of the guard: ``run.json``."""
 
     version: int

@@ -51,8 +51,8 @@ def build_plan(case: CaseId, function: PlanFunction, device: DeviceFacts, inputs
     Raises:
         UsageError: names kernel, variant, size and argument, and says what to write.
     """
-    steps = function(case.tokens, device)
-    if not isinstance(steps, Sequence) or isinstance(steps, (str, bytes)) or not steps:
+    steps: object = function(case.tokens, device)
+    if not isinstance(steps, (list, tuple)) or not steps:
         raise UsageError(f"{case}: expected a list of Launch, Fill and Copy, got {steps!r:.80}")
     built = tuple(_step(f"{case}, step {place + 1}", step, device, inputs) for place, step in enumerate(steps))
     if not any(isinstance(step, LaunchStep) for step in built):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import replace
+from typing import Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -19,25 +19,19 @@ from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError,
 from pytest_kernelperf.judge import Evidence, Failure
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import (
-    CaseId,
-    CodeObject,
-    Decision,
-    DeviceFacts,
-    Measurement,
-    Plan,
-    Record,
-    SourceBundle,
-)
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, Record, SourceBundle, StoredComparison
+from pytest_kernelperf.session.recording import Work, is_identical, record_of, starved_expected
 from pytest_kernelperf.session.subject import Subject, SubjectSource, target_facts
 from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Measures, Sleep, Taken, Timer, blocks_for, compare_taken
 from pytest_kernelperf.settings import CaseSettings, Settings
-from pytest_kernelperf.stats.comparison import middle_time_us
+from pytest_kernelperf.stats.comparison import middle_time_us, process_medians_us
 from pytest_kernelperf.stats.mismatch import find_mismatch
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.stored import compare_stored
 from pytest_kernelperf.worker.array import InputSet
 
 Progress = Callable[[CaseId, str], None]
+Keep = Callable[[CodeObject, SourceBundle], None]
 
 
 class Workers(Measures, Protocol):
@@ -53,7 +47,7 @@ class Workers(Measures, Protocol):
 
     def run(
         self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
-    ) -> dict[str, np.ndarray]:  # type: ignore[type-arg]
+    ) -> dict[str, np.ndarray]:
         """Run a plan once and return outputs."""
 
     @property
@@ -72,19 +66,6 @@ class Machine(Protocol):
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Hold the machine alone, for timing."""
-
-
-@dataclass
-class _Work:
-    """What is gathered of one case while it is judged."""
-
-    spec: CaseSpec
-    settings: CaseSettings
-    evidence: Evidence
-    subject: Subject | None = None
-    accepted: BaselineCase | None = None
-    taken: Taken | None = None
-    notes: tuple[str, ...] = ()
 
 
 class Guard:
@@ -138,29 +119,32 @@ class Guard:
         """The device's facts if any case has asked for them."""
         return self._facts
 
-    def check(self, spec: CaseSpec, settings: CaseSettings, test: str) -> Record:
+    def check(self, spec: CaseSpec, settings: CaseSettings, test: str, keep: Keep | None = None) -> Record:
         """Judge one case; whatever goes wrong becomes the record's verdict, never an exception.
 
         Args:
             spec: the case.
             settings: the run's case settings with the marker's laid over them.
             test: the test module, as baselines name it.
+            keep: takes the case's code object and source where they may be stored as accepted.
         """
         target = self.settings.target
         evidence = Evidence(
             case=spec.case,
             mutation_of=spec.mutation_of,
-            starved_expected=_starved_expected(spec),
+            starved_expected=starved_expected(spec),
             update_reason=self.settings.update_reason,
             device=target.architecture if target else "",
         )
-        work = _Work(spec, settings, evidence)
+        work = Work(spec, settings, evidence)
         try:
             self._judge(work)
         except (WorkerCrashed, WorkerHung, KernelperfError) as error:
             kind = _failure_kind(error)
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
-        return self._record(work, test)
+        if keep is not None and work.subject is not None:
+            keep(work.subject.code, work.subject.bundle)
+        return record_of(work, test)
 
     def close(self) -> None:
         """Stop the workers and let go of the shared memory."""
@@ -168,7 +152,7 @@ class Guard:
         if self._subjects is not None:
             self._subjects.close()
 
-    def _judge(self, work: _Work) -> None:
+    def _judge(self, work: Work) -> None:
         """Go through the phases in the order of the verdicts; stop when the case is decided."""
         self._prepare(work)
         self._run(work)
@@ -178,7 +162,7 @@ class Guard:
             self._compare(work)
             self._compare_replaced(work)
 
-    def _prepare(self, work: _Work) -> None:
+    def _prepare(self, work: Work) -> None:
         """Inputs, reference, plan and code; the machine is shared meanwhile."""
         self._progress(work.spec.case, "preparing")
         with self._machine.shared():
@@ -190,7 +174,7 @@ class Guard:
         self._progress(case, "compiling")
         return self._workers.compile(bundle, (), case=case)
 
-    def _run(self, work: _Work) -> None:
+    def _run(self, work: Work) -> None:
         """Run the plan once, compare its outputs, and count its workgroups."""
         subject = _ready(work)
         self._progress(work.spec.case, "checking results")
@@ -198,15 +182,7 @@ class Guard:
             names = tuple(subject.expected)
             got = self._workers.run(work.spec.case, subject.plan, subject.code, subject.inputs, names)
         tolerance = work.spec.kernel.tolerance
-        mismatches = (
-            find_mismatch(
-                name,
-                got[name],
-                subject.expected[name],
-                tolerance and (tolerance.relative, tolerance.absolute),
-            )
-            for name in names
-        )
+        mismatches = (find_mismatch(name, got[name], subject.expected[name], tolerance) for name in names)
         judged = target_facts(self.facts, self.settings.target)
         work.evidence = msgspec.structs.replace(
             work.evidence,
@@ -216,7 +192,7 @@ class Guard:
             profilers=self._workers.profilers,
         )
 
-    def _recall(self, work: _Work) -> bool:
+    def _recall(self, work: Work) -> bool:
         """Look the baseline up; return whether the case still has to be timed."""
         subject = _ready(work)
         baseline = self._store.read(self.facts.key, work.spec.kernel.name)
@@ -233,7 +209,7 @@ class Guard:
         )
         return judge.needs_timing(work.evidence)
 
-    def _replaced_is_settled(self, work: _Work, baseline: Baseline | None) -> bool:
+    def _replaced_is_settled(self, work: Work, baseline: Baseline | None) -> bool:
         """Whether the variant that this one replaces is as it was too, so that their comparison stands."""
         other = self._replaced(work)
         if other is None:
@@ -241,13 +217,13 @@ class Guard:
         accepted = baseline.case(other.spec.doing.name, other.spec.tokens) if baseline else None
         return accepted is None or is_identical(other, accepted)
 
-    def _replaced(self, work: _Work) -> Subject | None:
+    def _replaced(self, work: Work) -> Subject | None:
         doing = work.spec.doing
         if not isinstance(doing, Variant) or doing.replaces is None or self._subjects is None:
             return None
         return self._subjects.prepare(replace(work.spec, doing=work.spec.kernel.variants[doing.replaces]))
 
-    def _compare(self, work: _Work) -> None:
+    def _compare(self, work: Work) -> None:
         """Time the head, beside the accepted binary where there is one, until it is decided or may not go on."""
         subject, policy = _ready(work), self._policy(work.settings)
         work.taken = taken = Taken()
@@ -278,11 +254,12 @@ class Guard:
                 tries=taken.tries,
                 looks=taken.looks,
                 profilers=self._workers.profilers,
+                stored=_stored(taken, work.accepted, policy),
             )
             if alone or not judge.needs_rerun(work.evidence):
                 return
 
-    def _compare_replaced(self, work: _Work) -> None:
+    def _compare_replaced(self, work: Work) -> None:
         """Time the variant beside the one that it replaces, launch gaps included, unless it has failed already."""
         other = self._replaced(work)
         if other is None or judge.decide(work.evidence).fails:
@@ -307,7 +284,7 @@ class Guard:
             contended_by=work.evidence.contended_by or taken.contended_by,
         )
 
-    def _accepted_code(self, accepted: BaselineCase, work: _Work) -> CodeObject:
+    def _accepted_code(self, accepted: BaselineCase, work: Work) -> CodeObject:
         data = self._store.read_object(self.facts.key, accepted.object_digest)
         missing = [spec.name for spec in accepted.buffers if spec not in _ready(work).buffers]
         if missing:
@@ -325,89 +302,25 @@ class Guard:
             looks=judge.LOOKS,
         )
 
-    def _timer(self, work: _Work) -> Timer:
+    def _timer(self, work: Work) -> Timer:
         return Timer(self._workers, self._root_pid, self._sleep, lambda phase: self._progress(work.spec.case, phase))
 
-    def _record(self, work: _Work, test: str) -> Record:
-        decision = judge.decide(work.evidence)
-        record = Record(
-            case=work.spec.case,
-            test=test,
-            decision=decision,
-            mode=work.settings.mode,
-            fills=work.evidence.fills,
-            mismatch=work.evidence.mismatch,
-            mutation_of=work.spec.mutation_of,
-            notes=(*judge.notes_of(work.evidence), *work.notes),
-            comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
-            stored=work.evidence.stored,
-        )
-        record = _with_subject(record, work) if work.subject is not None else record
-        return _with_times(record, work, decision)
+
+def _ready(work: Work) -> Subject:
+    if work.subject is None:
+        raise UsageError(f"{work.spec.case}: was not prepared")
+    return work.subject
 
 
-def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
-    """Whether instructions, plan, and the inputs' shapes and types equal the accepted ones."""
-    return (
-        subject.instruction_digests == accepted.instruction_digests
-        and subject.plan.digest == accepted.plan.digest
-        and subject.buffers == accepted.buffers
-    )
-
-
-def _with_subject(record: Record, work: _Work) -> Record:
-    subject = _ready(work)
-    doing = work.spec.doing
-    moved = doing.moved_bytes(work.spec.tokens) if isinstance(doing, Variant) and doing.moved_bytes else None
-    return msgspec.structs.replace(
-        record,
-        plan=subject.plan,
-        plan_digest=subject.plan.digest,
-        buffers=subject.buffers,
-        inputs_digest=subject.inputs.digest,
-        source_digest=subject.bundle.digest,
-        object_digest=subject.code.digest,
-        instruction_digests=subject.instruction_digests,
-        resources=subject.resources,
-        moved_bytes=moved,
-    )
-
-
-def _with_times(record: Record, work: _Work, decision: Decision) -> Record:
-    """Add what was measured; an identical case shows the time it was accepted with."""
-    if work.taken is not None and work.taken.measurements:
-        measured: tuple[Measurement, ...] = tuple(work.taken.measurements)
-        fallback = next((m.fallback for m in measured if m.fallback), "")
-        return msgspec.structs.replace(
-            record,
-            mode=measured[0].mode,
-            time_us=middle_time_us(measured, "head"),
-            host_us=_middle_host_us(measured),
-            measurements=measured,
-            notes=(*record.notes, fallback) if fallback else record.notes,
-        )
-    if work.accepted is not None and not decision.fails:
-        return msgspec.structs.replace(record, time_us=work.accepted.time_us, time_is_stored=True)
-    return record
-
-
-def _middle_host_us(measurements: tuple[Measurement, ...]) -> float | None:
-    values = [s.host_us for m in measurements for s in m.samples if s.arm == "head"]
-    return float(np.median(values)) if values else None
-
-
-def _starved_expected(spec: CaseSpec) -> str:
-    expected = spec.doing.expect_starved if isinstance(spec.doing, Variant) else None
-    return (expected or {}).get(spec.tokens, "")
-
-
-def _failure_kind(error: KernelperfError) -> str:
+def _failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"]:
     if isinstance(error, WorkerCrashed):
         return "crashed"
     return "hung" if isinstance(error, WorkerHung) else "failed"
 
 
-def _ready(work: _Work) -> Subject:
-    if work.subject is None:
-        raise UsageError(f"{work.spec.case}: was not prepared")
-    return work.subject
+def _stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
+    """Compare the accepted binary's times today with those stored with it: did the machine move?"""
+    today = process_medians_us(taken.measurements, "baseline")
+    if accepted is None or not today or any(m.mode != accepted.mode for m in taken.measurements):
+        return None
+    return compare_stored(today, [process.median_us for process in accepted.processes], accepted.days, policy)

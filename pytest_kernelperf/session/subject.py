@@ -99,7 +99,8 @@ class SubjectSource:
         return self._sizes[key]
 
     def _plan(self, spec: CaseSpec, facts: DeviceFacts, inputs: InputSet) -> Plan:
-        return _called(f"{spec.case}, plan", build_plan, spec.case, spec.doing.function, facts, inputs)
+        plan: Plan = _called(f"{spec.case}, plan", build_plan, spec.case, spec.doing.function, facts, inputs)
+        return plan
 
     def _code(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
         """Compile once; a source that does not compile fails each of its cases without being compiled again."""

@@ -1,0 +1,120 @@
+"""The guard's hooks, registered only when it is asked for. Each is a door: it fetches, calls and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.model import Record
+from pytest_kernelperf.plugin.baseline_item import BaselineItem
+from pytest_kernelperf.plugin.display import Display
+from pytest_kernelperf.plugin.office import Office
+from pytest_kernelperf.report.detail import failure_text
+from pytest_kernelperf.settings import read_settings
+
+RECORD = pytest.StashKey[Record]()
+
+
+def activate(config: pytest.Config) -> None:
+    """Read the settings and register the hooks.
+
+    Raises:
+        pytest.UsageError: a setting that cannot be used.
+    """
+    try:
+        settings = read_settings(config.getoption, config.getini, config.rootpath)
+    except KernelperfError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.pluginmanager.register(Active(Office(config, settings), config), "kernelperf-active")
+
+
+class Checker:
+    """What a guarded test gets: ``check()`` judges the item's case and fails the test if the verdict does."""
+
+    def __init__(self, item: pytest.Item, spec: CaseSpec, office: Office) -> None:
+        self._item = item
+        self._spec = spec
+        self._office = office
+
+    def check(self) -> None:
+        """Judge the case: right, busy, and not slower than its baseline."""
+        __tracebackhide__ = True
+        record = self._office.check(self._item, self._spec)
+        self._item.stash[RECORD] = record
+        if record.decision.fails:
+            pytest.fail(failure_text(record), pytrace=False)
+
+
+class Active:
+    """The hooks of a run that guards."""
+
+    def __init__(self, office: Office, config: pytest.Config) -> None:
+        self._office = office
+        self._display = Display(office, config)
+
+    @pytest.fixture
+    def kernelperf(self, request: pytest.FixtureRequest) -> Checker:
+        """Give a marked test its checker."""
+        if not isinstance(getattr(request, "param", None), CaseSpec):
+            pytest.fail("kernelperf is for tests marked @pytest.mark.kernelperf(kernel)", pytrace=False)
+        return Checker(request.node, request.param, self._office)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note which modules were collected."""
+        self._office.note_collected(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """Add one item for each baseline file, before anything is deselected."""
+        items.extend(BaselineItem.all_of(session, self._office))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Count what lies ahead."""
+        self._office.count_cases(session.items)
+        self._display.begin()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+        """Fail a guarded test that passes without having checked anything."""
+        result = yield
+        if "kernelperf" in pyfuncitem.fixturenames and RECORD not in pyfuncitem.stash:
+            pytest.fail("this test passed without calling kernelperf.check(), so nothing was guarded", pytrace=False)
+        return result
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Let the record travel on the report, which xdist carries to the process that ends the run."""
+        report = yield
+        if call.when == "call" and RECORD in item.stash:
+            self._office.attach(report, item.stash[RECORD])
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Collect the records."""
+        self._office.collect(report)
+        self._display.after_case()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object | None) -> None:
+        """Collect what an xdist worker knows."""
+        self._office.take_over(getattr(node, "workeroutput", {}))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Stop the workers; write the run file and the baselines where the run ends."""
+        if self._office.finish() and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Show the tables and what to do next."""
+        self._display.show_run(terminalreporter)
+
+    def pytest_unconfigure(self) -> None:
+        """Stop the workers even if the session ended early."""
+        self._office.close()

@@ -1,0 +1,128 @@
+"""What the hooks share: the guard, the records so far, and what was collected. Knows pytest; decides nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.environment import describe_environment, process_environment
+from pytest_kernelperf.model import DeviceFacts, Record, Run
+from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
+from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
+from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.session.opening import open_guard, open_store
+from pytest_kernelperf.session.progress import ProgressLog
+from pytest_kernelperf.settings import Settings, case_settings
+
+ATTRIBUTE = "kernelperf_record"
+
+
+class Office:
+    """One pytest process's side of the run."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self.settings = settings
+        self.progress = ProgressLog()
+        self.run: Run | None = None
+        self.ending = Ending((), ())
+        self._config = config
+        self._guard: Guard | None = None
+        self._store = open_store(settings)
+        self._shelf = Shelf(settings.out)
+        self._collected: set[str] = set()
+        self._known: dict[str, dict[str, set[tuple[str, int]]]] = config.stash.setdefault(KNOWN_CASES, {})
+        self._records: list[Record] = []
+        self._device: DeviceFacts | None = None
+        self._environment: dict[str, str] = {}
+        self._started = datetime.now(timezone.utc)
+
+    @property
+    def is_worker(self) -> bool:
+        """Whether this is one of xdist's workers, whose records another process puts together."""
+        return hasattr(self._config, "workerinput")
+
+    def check(self, item: pytest.Item, spec: CaseSpec) -> Record:
+        """Judge a case in this process's guard."""
+        if self._guard is None:
+            # Under xdist our tree begins at the process that started the workers.
+            root_pid = os.getppid() if self.is_worker else os.getpid()
+            self._guard = open_guard(self.settings, self._store, root_pid, self.progress)
+        marker = item.get_closest_marker("kernelperf")
+        settings = case_settings(self.settings.case, marker.kwargs if marker else {})
+        keep = self._shelf.put if self.settings.update_reason is not None else None
+        return self._guard.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
+
+    def note_collected(self, report: pytest.CollectReport) -> None:
+        """Remember a test module that was collected."""
+        if report.passed and report.nodeid.endswith(".py"):
+            self._collected.add(report.nodeid)
+
+    def known_cases(self, kernel: str, module: str) -> frozenset[tuple[str, int]] | None:
+        """Return the cases (variant, tokens) that a module's tests have of a kernel; None: it was not collected."""
+        if module not in self._collected and module not in self._known:
+            return None
+        return frozenset(self._known.get(module, {}).get(kernel, ()))
+
+    def count_cases(self, items: Iterable[pytest.Item]) -> None:
+        """Remember how many cases lie ahead."""
+        self.progress.total = sum(item.get_closest_marker("kernelperf") is not None for item in items)
+
+    def baseline_files(self) -> tuple[Path, ...]:
+        """Return the baseline files to check as items."""
+        return self._store.files() if self.settings.update_reason is None else ()
+
+    def shown(self, path: Path) -> str:
+        """Return a path as it is shown: relative to the root where it lies below."""
+        return module_name(path, self._config.rootpath)
+
+    def attach(self, report: pytest.TestReport, record: Record) -> None:
+        """Put a record onto a report, as text: xdist passes on what its wire format knows."""
+        setattr(report, ATTRIBUTE, msgspec.json.encode(record).decode())
+
+    def collect(self, report: pytest.TestReport) -> None:
+        """Take a record off a report."""
+        text = getattr(report, ATTRIBUTE, None)
+        if text is not None and report.when == "call":
+            self._records.append(msgspec.json.decode(text, type=Record))
+            self.progress.done = len(self._records)
+
+    def take_over(self, output: Mapping[str, Any]) -> None:
+        """Take what an xdist worker knows: the device, its environment, and what was collected."""
+        if "kernelperf" in output:
+            device, environment, collected, known = msgspec.json.decode(output["kernelperf"], type=_WorkerKnowledge)
+            self._device, self._environment = device or self._device, environment or self._environment
+            self._collected |= collected
+            self._known.update(known)
+
+    def finish(self) -> bool:
+        """End the run; return whether something that had to be written was not."""
+        if self._guard is not None:
+            self._device = self._guard.known_facts
+            self.close()
+        if self._device is not None and not self._environment:
+            self._environment = describe_environment(self._device, process_environment())
+        if self.is_worker:
+            knowledge = (self._device, self._environment, self._collected, self._known)
+            self._config.workeroutput["kernelperf"] = msgspec.json.encode(knowledge).decode()  # type: ignore[attr-defined]
+        elif self._records and self._device is not None:
+            self.run = build_run(self.settings, self._device, self._environment, self._records, self._started)
+            self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
+        return bool(self.ending.failures)
+
+    def close(self) -> None:
+        """Stop the guard's workers."""
+        if self._guard is not None:
+            self._guard.close()
+            self._guard = None
+
+
+_WorkerKnowledge = tuple[
+    DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, set[tuple[str, int]]]]
+]

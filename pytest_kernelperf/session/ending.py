@@ -1,0 +1,133 @@
+"""The end of a run: its run file, and the baselines that it accepts. Runs once, in the process that saw all records."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+
+import msgspec
+
+from pytest_kernelperf import __version__
+from pytest_kernelperf.atomic_write import write_atomically
+from pytest_kernelperf.baseline.check import KnownCases, drop_stale, problems
+from pytest_kernelperf.baseline.store import BaselineStore
+from pytest_kernelperf.baseline.update import Acceptance, update
+from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.model import CodeObject, DeviceFacts, Record, Run, SourceBundle
+from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
+from pytest_kernelperf.report.run_file import write_run
+from pytest_kernelperf.settings import Settings
+
+_GITIGNORE = b"# written by pytest-kernelperf\n*\n"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What is said at the end: lines about baselines, and sentences about what could not be written."""
+
+    lines: tuple[str, ...]
+    failures: tuple[str, ...]
+
+
+class Shelf:
+    """Code objects and sources of this run by digest, in the output folder.
+
+    xdist workers put them there and the process that ends the run takes them, so no message carries a binary.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, code: CodeObject, bundle: SourceBundle) -> None:
+        """Keep a code object and its source."""
+        for name, data in ((code.digest, code.data), (f"{bundle.digest}.json", msgspec.json.encode(bundle))):
+            path = self._folder / "objects" / name
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomically(path, data)
+
+    def objects(self, digests: Iterable[str]) -> dict[str, bytes]:
+        """Return the kept code objects among ``digests``."""
+        paths = {digest: self._folder / "objects" / digest for digest in digests if digest}
+        return {digest: path.read_bytes() for digest, path in paths.items() if path.exists()}
+
+    def sources(self, digests: Iterable[str]) -> dict[str, SourceBundle]:
+        """Return the kept sources among ``digests``."""
+        paths = {digest: self._folder / "objects" / f"{digest}.json" for digest in digests if digest}
+        return {d: msgspec.json.decode(p.read_bytes(), type=SourceBundle) for d, p in paths.items() if p.exists()}
+
+
+def build_run(
+    settings: Settings, device: DeviceFacts, environment: dict[str, str], records: Iterable[Record], started: datetime
+) -> Run:
+    """Put a run together; records in the order of their cases."""
+    return Run(
+        version=RUN_VERSION,
+        tool_version=__version__,
+        started_at=started.astimezone(timezone.utc).isoformat(timespec="seconds"),
+        device=device,
+        environment=environment,
+        settings=settings.described(),
+        records=tuple(sorted(records, key=lambda r: (r.case.kernel, r.case.tokens, bool(r.mutation_of)))),
+        scripted_clock=settings.clock_script is not None,
+    )
+
+
+def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: KnownCases) -> Ending:
+    """Write the run file and, when asked to, the baselines."""
+    lines: list[str] = []
+    failures: list[str] = []
+    try:
+        settings.out.mkdir(parents=True, exist_ok=True)
+        if not (settings.out / ".gitignore").exists():
+            write_atomically(settings.out / ".gitignore", _GITIGNORE)
+        write_run(settings.out / "run.json", run)
+    except (KernelperfError, OSError) as error:
+        failures.append(f"the run file was not written: {error}")
+    if settings.update_reason is not None:
+        _update(run, settings, store, known_cases, lines, failures)
+    return Ending(tuple(lines), tuple(failures))
+
+
+def _update(
+    run: Run,
+    settings: Settings,
+    store: BaselineStore,
+    known_cases: KnownCases,
+    lines: list[str],
+    failures: list[str],
+) -> None:
+    """Store kernel by kernel; one that cannot be stored leaves the others alone."""
+    by_kernel: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for record in run.records:
+        by_kernel[record.case.kernel, record.test].append(record)
+    shelf = Shelf(settings.out)
+    for (kernel, test), records in by_kernel.items():
+        acceptance = Acceptance(
+            kernel=kernel,
+            test_module=test,
+            device=run.device,
+            reason=settings.update_reason or "",
+            day=run.started_at[:10],
+            tool_version=run.tool_version,
+        )
+        try:
+            result = update(store.read(run.device.key, kernel), records, acceptance)
+            lines.extend(f"stored   {line}" for line in result.accepted)
+            lines.extend(f"refused  {line}" for line in result.refused)
+            if result.baseline is not None:
+                objects = shelf.objects({r.object_digest for r in records})
+                store.write(run.device.key, result.baseline, objects, shelf.sources({r.source_digest for r in records}))
+        except (KernelperfError, OSError) as error:
+            failures.append(f"baselines of {kernel} were not stored: {error}")
+    try:
+        lines.extend(drop_stale(store, known_cases, settings.root))
+        for file in store.files():
+            failures.extend(problems(file, known_cases, settings.root))
+    except (KernelperfError, OSError) as error:
+        failures.append(str(error))
+    if not any(line.startswith("stored") for line in lines):
+        lines.append("no baseline changed")

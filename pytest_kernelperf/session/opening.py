@@ -1,0 +1,35 @@
+"""Put a guard together from its real parts: workers, the machine's lock, the baselines."""
+
+from __future__ import annotations
+
+from pytest_kernelperf.baseline.store import BaselineStore
+from pytest_kernelperf.measure.lock import MachineLock, lock_path
+from pytest_kernelperf.model import CaseId
+from pytest_kernelperf.session.guard import Guard, Progress
+from pytest_kernelperf.settings import Settings
+from pytest_kernelperf.worker.pool import Limits, WorkerPool
+
+
+def open_store(settings: Settings) -> BaselineStore:
+    """Return the project's baselines."""
+    return BaselineStore(settings.baselines)
+
+
+def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress: Progress) -> Guard:
+    """Return a guard; its workers start when the first case needs them.
+
+    One lock serves the whole machine whatever its devices: they share power, and the host's cores.
+    """
+    limit_s = settings.case_timeout_s
+    pool = WorkerPool(
+        settings.runtime,
+        size=settings.case.processes,
+        limits=Limits(compile_s=limit_s, run_s=limit_s, measure_s=limit_s),
+        clock_script=settings.clock_script,
+        root_pid=root_pid,
+    )
+    nobody = CaseId("", "", 0)
+    machine = MachineLock(
+        lock_path("machine"), on_wait=lambda sentence: progress(nobody, sentence), timeout_s=settings.wait_s
+    )
+    return Guard(settings, pool, machine, store, root_pid, progress)

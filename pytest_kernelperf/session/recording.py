@@ -1,0 +1,107 @@
+"""What is gathered of a case while it is judged, and the record that it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from pytest_kernelperf import judge
+from pytest_kernelperf.baseline.format import BaselineCase
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.judge import Evidence
+from pytest_kernelperf.kernel import Variant
+from pytest_kernelperf.model import Measurement, Record
+from pytest_kernelperf.session.subject import Subject
+from pytest_kernelperf.session.timing import Taken
+from pytest_kernelperf.settings import CaseSettings
+from pytest_kernelperf.stats.comparison import middle_time_us
+
+
+@dataclass
+class Work:
+    """What is known of one case so far."""
+
+    spec: CaseSpec
+    settings: CaseSettings
+    evidence: Evidence
+    subject: Subject | None = None
+    accepted: BaselineCase | None = None
+    taken: Taken | None = None
+    notes: tuple[str, ...] = ()
+
+
+def record_of(work: Work, test: str) -> Record:
+    """Judge the case and write down all about it. ``test``: its test module, as baselines name it."""
+    record = Record(
+        case=work.spec.case,
+        test=test,
+        decision=judge.decide(work.evidence),
+        mode=work.settings.mode,
+        fills=work.evidence.fills,
+        mismatch=work.evidence.mismatch,
+        mutation_of=work.spec.mutation_of,
+        notes=(*judge.notes_of(work.evidence), *work.notes),
+        comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
+        stored=work.evidence.stored,
+    )
+    return _with_times(_with_subject(record, work), work)
+
+
+def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
+    """Whether instructions, plan, and the inputs' shapes and types equal the accepted ones."""
+    return (
+        subject.instruction_digests == accepted.instruction_digests
+        and subject.plan.digest == accepted.plan.digest
+        and subject.buffers == accepted.buffers
+    )
+
+
+def starved_expected(spec: CaseSpec) -> str:
+    """Return why the case is expected to be starved; empty where it is not."""
+    expected = spec.doing.expect_starved if isinstance(spec.doing, Variant) else None
+    return (expected or {}).get(spec.tokens, "")
+
+
+def _with_subject(record: Record, work: Work) -> Record:
+    """Add what ran, and what it moves."""
+    if work.subject is None:
+        return record
+    subject, doing = work.subject, work.spec.doing
+    moved = doing.moved_bytes(work.spec.tokens) if isinstance(doing, Variant) and doing.moved_bytes else None
+    return msgspec.structs.replace(
+        record,
+        plan=subject.plan,
+        plan_digest=subject.plan.digest,
+        buffers=subject.buffers,
+        inputs_digest=subject.inputs.digest,
+        source_digest=subject.bundle.digest,
+        object_digest=subject.code.digest,
+        instruction_digests=subject.instruction_digests,
+        resources=subject.resources,
+        moved_bytes=moved,
+    )
+
+
+def _with_times(record: Record, work: Work) -> Record:
+    """Add what was measured; a case that was not timed shows the time it was accepted with."""
+    if work.taken is not None and work.taken.measurements:
+        measured: tuple[Measurement, ...] = tuple(work.taken.measurements)
+        fallbacks = [m.fallback for m in measured if m.fallback]
+        return msgspec.structs.replace(
+            record,
+            mode=measured[0].mode,
+            time_us=middle_time_us(measured, "head"),
+            host_us=_middle_host_us(measured),
+            measurements=measured,
+            notes=(*record.notes, *fallbacks[:1]),
+        )
+    if work.accepted is not None and not record.decision.fails:
+        return msgspec.structs.replace(record, time_us=work.accepted.time_us, time_is_stored=True)
+    return record
+
+
+def _middle_host_us(measurements: tuple[Measurement, ...]) -> float | None:
+    values = [s.host_us for m in measurements for s in m.samples if s.arm == "head"]
+    return float(np.median(values)) if values else None
