@@ -1,18 +1,46 @@
-"""The parent's side of the device workers: starts them, asks them, and survives them.
-
-SKETCH of the public API; the implementation follows.
-"""
+"""The parent's side of the device workers: starts them, asks them, and survives them."""
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar
 
-import numpy as np
+import msgspec
 
+from pytest_kernelperf.errors import (
+    CompileError,
+    DeviceError,
+    KernelperfError,
+    RuntimeUnavailable,
+    UsageError,
+    WorkerFailure,
+)
 from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Frozen, Measurement, Plan, SourceBundle
-from pytest_kernelperf.worker.array import InputSet
+from pytest_kernelperf.worker.array import Array, InputSet, map_arrays
+from pytest_kernelperf.worker.message import (
+    Compile,
+    Compiled,
+    Failure,
+    Hello,
+    Measure,
+    Measured,
+    NeedCode,
+    Outputs,
+    Ready,
+    Reply,
+    Request,
+    RunOnce,
+    SharedInputs,
+    decode_reply,
+    encode,
+)
+from pytest_kernelperf.worker.process import WorkerProcess
+
+_R = TypeVar("_R")
 
 
 class Limits(Frozen):
@@ -24,19 +52,21 @@ class Limits(Frozen):
     measure_s: float = 120.0
 
 
+class _Slot:
+    """A place in the pool: its worker, if one is alive, and the code objects that this worker was sent."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.worker: WorkerProcess | None = None
+        self.sent: set[str] = set()
+
+
 class WorkerPool:
     """Up to ``size`` device workers, started when first asked and alive together; process ``i`` is slot ``i``.
 
     Every method sends one request to one worker and waits for its answer. A worker that dies or overruns its limit
-    is killed with all its children; the error names the kernel and what it was at, and the slot's next request
-    starts a fresh worker.
-
-    Args:
-        runtime: ``auto``, ``rocm``, ``cuda`` or ``cpu``.
-        size: how many workers.
-        limits: how long each kind of request may take.
-        clock_script: a JSON file of scripted times (see ``measure.stopwatch``); for tests of the guard itself.
-        root_pid: the process whose tree is ours when activity is judged; None: this process.
+    is killed with all its children; the error names the case, the kernel and what it was at, and the slot's next
+    request starts a fresh worker. Threads may use different processes at the same time.
 
     All methods raise ``RuntimeUnavailable`` (no worker can start), ``WorkerCrashed`` or ``WorkerHung``.
     """
@@ -49,10 +79,33 @@ class WorkerPool:
         limits: Limits = Limits(),
         clock_script: Path | None = None,
         root_pid: int | None = None,
-    ) -> None: ...
+    ) -> None:
+        """Prepare; nothing is started yet.
+
+        Args:
+            runtime: ``auto``, ``rocm``, ``cuda`` or ``cpu``.
+            size: how many workers.
+            limits: how long each kind of request may take.
+            clock_script: a JSON file of scripted times (``measure.stopwatch``), to test the guard itself.
+            root_pid: the process whose tree is ours when activity is judged; None: this process.
+        """
+        self.size = size
+        self._runtime = runtime
+        self._limits = limits
+        self._clock_script = str(clock_script.resolve()) if clock_script else None
+        self._root_pid = root_pid or os.getpid()
+        self._slots = tuple(_Slot() for _ in range(size))
+        self._facts: DeviceFacts | None = None
+        self._profilers: dict[str, None] = {}
 
     def facts(self) -> DeviceFacts:
-        """Return the device's facts; starts the first worker if none is alive."""
+        """Return the device's facts; starts the first worker if none has started yet."""
+        if self._facts is None:
+            slot = self._slots[0]
+            with slot.lock:
+                self._start(slot)
+        assert self._facts is not None
+        return self._facts
 
     def compile(
         self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
@@ -61,6 +114,9 @@ class WorkerPool:
 
         Raises ``CompileError`` (the compiler's words in ``log``).
         """
+        subject = f"{case}, {bundle.main}" if case else bundle.main
+        reply, _ = self._ask(process, Compile(bundle, kernels), self._limits.compile_s, subject)
+        return _expect(reply, Compiled).code
 
     def run(
         self,
@@ -71,11 +127,19 @@ class WorkerPool:
         outputs: tuple[str, ...],
         *,
         process: int = 0,
-    ) -> dict[str, np.ndarray]:
+    ) -> dict[str, Array]:
         """Upload ``inputs``, run the plan once, and return ``outputs`` (read-only arrays).
 
         Raises ``DeviceError`` (a HIP call failed; the sentence names kernel and launch).
         """
+        request = RunOnce(case, plan, code, SharedInputs(inputs.layout, inputs.digest), outputs)
+        reply, descriptors = self._ask(process, request, self._limits.run_s, str(case), inputs)
+        try:
+            answer = _expect(reply, Outputs)
+            self._note(answer.profilers)
+            return map_arrays(answer.layout, descriptors[0])
+        finally:
+            _close_all(descriptors)
 
     def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
         """Take the request's samples in process ``process`` (0 to ``size`` - 1).
@@ -84,16 +148,136 @@ class WorkerPool:
         usable sample); ``foreign_cores`` and ``contended_by`` say who else was active. Measuring again is up to the
         caller, as is holding the machine (``measure.lock``). Raises ``DeviceError``.
         """
+        rooted = msgspec.structs.replace(request, root_pid=request.root_pid or self._root_pid)
+        message = Measure(rooted, SharedInputs(inputs.layout, inputs.digest))
+        reply, _ = self._ask(process, message, self._limits.measure_s, str(request.case), inputs)
+        answer = _expect(reply, Measured)
+        self._note(answer.profilers)
+        return answer.measurement
 
     @property
     def profilers(self) -> tuple[str, ...]:
         """Names of the profilers seen in any worker so far: preloaded, asked for by environment, or mapped."""
+        return tuple(self._profilers)
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        """Process ids of the workers that are alive."""
+        return tuple(slot.worker.pid for slot in self._slots if slot.worker and slot.worker.alive)
 
     def close(self) -> None:
         """Kill all workers and their children. Idempotent."""
+        for slot in self._slots:
+            if slot.worker:
+                slot.worker.kill()
+                slot.worker = None
 
-    def __enter__(self) -> WorkerPool: ...
+    def __enter__(self) -> WorkerPool:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.close()
+
+    # --- one request --------------------------------------------------------------------------
+
+    def _ask(
+        self, process: int, request: Request, limit_s: float, subject: str, inputs: InputSet | None = None
+    ) -> tuple[Reply, list[int]]:
+        slot = self._slots[process]
+        descriptors = (inputs.fd,) if inputs else ()
+        with slot.lock:
+            worker = self._start(slot)
+            lean, digests = _without_code(request, slot.sent)
+            reply, received = _exchange(worker, lean, descriptors, limit_s, subject)
+            if isinstance(reply, NeedCode):
+                reply, received = _exchange(worker, request, descriptors, limit_s, subject)
+            slot.sent |= digests
+            if isinstance(reply, Failure):
+                _close_all(received)
+                if reply.kind in {"device", "internal"}:
+                    # A failed HIP call may leave the context unusable; the next request gets a fresh one.
+                    worker.kill()
+                raise _error_of(reply, subject)
+            return reply, received
+
+    def _start(self, slot: _Slot) -> WorkerProcess:
+        if slot.worker and slot.worker.alive:
+            return slot.worker
+        slot.worker, slot.sent = WorkerProcess(), set()
+        hello = Hello(self._runtime, self._slots.index(slot), self._clock_script)
+        try:
+            reply, _ = _exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
+            if isinstance(reply, Failure):
+                raise _error_of(reply, "no device worker can start")
+            answer = _expect(reply, Ready)
+        except WorkerFailure as error:
+            raise RuntimeUnavailable(str(error)) from None
+        except BaseException:
+            slot.worker.kill()
+            raise
+        if self._facts is None:
+            self._facts = answer.facts
+        elif (answer.facts.key, answer.facts.library) != (self._facts.key, self._facts.library):
+            slot.worker.kill()
+            raise RuntimeUnavailable(
+                f"the device changed while pytest ran: it was {self._facts.key} ({self._facts.library}), a fresh "
+                f"worker sees {answer.facts.key} ({answer.facts.library}); run again"
+            )
+        self._note(answer.profilers)
+        return slot.worker
+
+    def _note(self, profilers: tuple[str, ...]) -> None:
+        self._profilers.update(dict.fromkeys(profilers))
+
+
+def _exchange(
+    worker: WorkerProcess, request: Request, descriptors: tuple[int, ...], limit_s: float, subject: str
+) -> tuple[Reply, list[int]]:
+    body, received = worker.ask(encode(request), descriptors, limit_s, subject)
+    try:
+        return decode_reply(body), received
+    except KernelperfError:
+        _close_all(received)
+        worker.kill()
+        raise
+
+
+def _without_code(request: Request, sent: set[str]) -> tuple[Request, set[str]]:
+    """Leave out the bytes of code objects that the worker was sent before; return the digests it then has."""
+
+    def lean(code: CodeObject) -> CodeObject:
+        return CodeObject(code.digest, b"" if code.digest in sent else code.data, {})
+
+    if isinstance(request, RunOnce):
+        return msgspec.structs.replace(request, code=lean(request.code)), {request.code.digest}
+    if isinstance(request, Measure):
+        arms = tuple(msgspec.structs.replace(arm, code=lean(arm.code)) for arm in request.request.arms)
+        bare = msgspec.structs.replace(request.request, arms=arms)
+        return msgspec.structs.replace(request, request=bare), {arm.code.digest for arm in arms}
+    return request, set()
+
+
+def _error_of(failure: Failure, subject: str) -> KernelperfError:
+    sentence = f"{subject}: {failure.sentence}"
+    if failure.kind == "compile":
+        return CompileError(sentence, failure.log)
+    if failure.kind == "unavailable":
+        return RuntimeUnavailable(failure.sentence)
+    if failure.kind == "usage":
+        return UsageError(sentence)
+    if failure.kind == "device":
+        return DeviceError(sentence)
+    return KernelperfError(sentence)
+
+
+def _expect(reply: Reply, kind: type[_R]) -> _R:
+    if not isinstance(reply, kind):
+        raise KernelperfError(f"a device worker answered {type(reply).__name__} where {kind.__name__} was expected")
+    return reply
+
+
+def _close_all(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

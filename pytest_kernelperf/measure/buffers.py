@@ -1,0 +1,83 @@
+"""The device buffers that all arms share, each with a pristine copy on the device to restore it from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pytest_kernelperf.runtime.hip import Buffer, Device, Stream
+
+Array = npt.NDArray[Any]
+
+
+class SharedBuffers:
+    """One device buffer per input array. Pristine copies are made when first needed, for what is written only.
+
+    The arrays stay the host's truth: they are mapped read-only, so no kernel can reach them.
+    """
+
+    def __init__(self, device: Device, inputs: Mapping[str, Array]) -> None:
+        """Allocate and upload; gives back what it took if that fails. Raises ``DeviceError``."""
+        self._device = device
+        self._inputs = inputs
+        self._working: dict[str, Buffer] = {}
+        self._pristine: dict[str, Buffer] = {}
+        try:
+            for name, array in inputs.items():
+                self._working[name] = device.upload(array)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def buffers(self) -> Mapping[str, Buffer]:
+        """The working buffers by name."""
+        return self._working
+
+    def upload(self) -> None:
+        """Put every buffer back to its input from the host."""
+        for name, array in self._inputs.items():
+            self._working[name].upload(array)
+
+    def restore(self, stream: Stream, names: frozenset[str]) -> None:
+        """Put some buffers back to their input, from device to device, and wait."""
+        for name in sorted(names):
+            if name not in self._pristine:
+                self._pristine[name] = self._device.upload(self._inputs[name])
+            stream.copy(self._working[name], self._pristine[name])
+        stream.synchronise()
+
+    def find_changed(self, names: frozenset[str]) -> frozenset[str]:
+        """Return which of some buffers no longer hold their input, bit for bit."""
+        return frozenset(name for name in names if not _same_bytes(self.download(name), self._inputs[name]))
+
+    def download(self, name: str) -> Array:
+        """Return a copy of a buffer, with its input's dtype and shape."""
+        array = self._inputs[name]
+        return self._working[name].download(array.dtype, array.shape)
+
+    def close(self) -> None:
+        """Free everything."""
+        for owned in (self._working, self._pristine):
+            while owned:
+                owned.popitem()[1].close()
+
+
+def find_finite(array: Array) -> Array:
+    """Return where an array is finite; everything is, in a dtype that has no infinities."""
+    if array.dtype.kind in "fc":
+        return np.isfinite(array)
+    return np.ones(array.shape, bool)
+
+
+def _same_bytes(one: Array, other: Array) -> bool:
+    # Bytes, since NaN differs from itself; eight at a time where they can be, since buffers are large.
+    flat, against = one.reshape(-1).view(np.uint8), np.ascontiguousarray(other).reshape(-1).view(np.uint8)
+    whole = flat.size // 8 * 8
+    return bool(
+        np.array_equal(flat[:whole].view(np.uint64), against[:whole].view(np.uint64))
+        and np.array_equal(flat[whole:], against[whole:])
+    )
