@@ -19,9 +19,10 @@ class SharedBuffers:
     The arrays stay the host's truth: they are mapped read-only, so no kernel can reach them.
     """
 
-    def __init__(self, device: Device, inputs: Mapping[str, Array]) -> None:
+    def __init__(self, device: Device, stream: Stream, inputs: Mapping[str, Array]) -> None:
         """Allocate and upload; gives back what it took if that fails. Raises ``DeviceError``."""
         self._device = device
+        self._stream = stream
         self._inputs = inputs
         self._working: dict[str, Buffer] = {}
         self._pristine: dict[str, Buffer] = {}
@@ -42,13 +43,18 @@ class SharedBuffers:
         for name, array in self._inputs.items():
             self._working[name].upload(array)
 
-    def restore(self, stream: Stream, names: frozenset[str]) -> None:
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of all buffers."""
+        return frozenset(self._working)
+
+    def restore(self, names: frozenset[str]) -> None:
         """Put some buffers back to their input, from device to device, and wait."""
         for name in sorted(names):
             if name not in self._pristine:
                 self._pristine[name] = self._device.upload(self._inputs[name])
-            stream.copy(self._working[name], self._pristine[name])
-        stream.synchronise()
+            self._stream.copy(self._working[name], self._pristine[name])
+        self._stream.synchronise()
 
     def find_changed(self, names: frozenset[str]) -> frozenset[str]:
         """Return which of some buffers no longer hold their input, bit for bit."""
@@ -59,18 +65,16 @@ class SharedBuffers:
         array = self._inputs[name]
         return self._working[name].download(array.dtype, array.shape)
 
+    def find_finite(self, name: str) -> Array:
+        """Return where a buffer is finite now; everywhere, in a dtype that has no infinities."""
+        array = self.download(name)
+        return np.isfinite(array) if array.dtype.kind in "fc" else np.ones(array.shape, bool)
+
     def close(self) -> None:
         """Free everything."""
         for owned in (self._working, self._pristine):
             while owned:
                 owned.popitem()[1].close()
-
-
-def find_finite(array: Array) -> Array:
-    """Return where an array is finite; everything is, in a dtype that has no infinities."""
-    if array.dtype.kind in "fc":
-        return np.isfinite(array)
-    return np.ones(array.shape, bool)
 
 
 def _same_bytes(one: Array, other: Array) -> bool:

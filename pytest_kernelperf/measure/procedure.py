@@ -9,7 +9,7 @@ All hardware is behind the tools handed in, so the whole of it is tested without
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy.typing as npt
@@ -30,7 +30,9 @@ _MAX_DISCARDED = 20
 class MeasuredBuffers(Protocol):
     """The shared buffers, as the procedure needs them."""
 
-    names: frozenset[str]
+    @property
+    def names(self) -> frozenset[str]:
+        """All buffers."""
 
     def restore(self, names: frozenset[str]) -> None:
         """Put buffers back to their input."""
@@ -76,7 +78,7 @@ class _Progress:
     rounds: int = 0
     fallback: str = ""
     discarded: int = 0
-    activity: Activity = Activity(0.0)
+    activity: Activity = field(default_factory=lambda: Activity(0.0))
     samples: tuple[Sample, ...] = ()
 
 

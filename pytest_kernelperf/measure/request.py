@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from pytest_kernelperf.model import CaseId, CodeObject, Frozen, Mode, Plan
 
-CPU_TARGET_US = 15_000.0
-GPU_TARGET_US = 100_000.0
-"""Longest batch by default, in us. A CPU's clock is read to the microsecond and its noise is per wake-up, so 15 ms is
-plenty; on a GPU 200 rounds are what is wanted, and only kernels beyond 500 us meet this limit."""
-
 
 class Arm(Frozen):
     """One side of a comparison: its name (``head``, ``baseline``, ...), the code object and the launch plan."""

@@ -10,8 +10,8 @@ loading, running, outputs) but the times, which a JSON file states::
        {"match": {}, "us": 100.0, "noise_ratio": 0.001, "process_ratio": 0.002}
      ]}
 
-The first rule counts whose ``match`` fits; each of ``kernel``, ``variant``, ``tokens``, ``arm``, ``mode`` and ``process``
-may be left out. What a rule says:
+The first rule counts whose ``match`` fits; each of ``kernel``, ``variant``, ``tokens``, ``arm``, ``mode`` and
+``process`` may be left out. What a rule says:
 
 - ``us``: time per round in us; ``host_us``: time to enqueue it (half of ``us`` if left out).
 - ``noise_ratio``: spread (standard deviation) from sample to sample.

@@ -54,7 +54,9 @@ def find_in_maps(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def find_profilers(environment: Mapping[str, str] | None = None, maps: Path = Path("/proc/self/maps")) -> tuple[str, ...]:
+def find_profilers(
+    environment: Mapping[str, str] | None = None, maps: Path = Path("/proc/self/maps")
+) -> tuple[str, ...]:
     """Name everything that may distort this process's times; empty: untraced.
 
     A ``maps`` that cannot be read is named too: what cannot be verified is not untraced.

@@ -161,7 +161,9 @@ def _plain(name: str, value: npt.ArrayLike) -> Array:
 
 
 def _bytes_of(array: Array) -> memoryview:
-    return memoryview(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+    if not array.size:
+        return memoryview(b"")
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _write_at(fd: int, data: memoryview, offset: int) -> None:

@@ -203,7 +203,9 @@ class Receiver:
         wanted = self._missing_bytes()
         try:
             # Never read beyond this message: descriptors must stay with the message that they came with.
-            data, descriptors, _, _ = socket.recv_fds(self._connection, min(wanted, 1 << 20), MAX_DESCRIPTORS, _RECEIVE_FLAGS)
+            data, descriptors, _, _ = socket.recv_fds(
+                self._connection, min(wanted, 1 << 20), MAX_DESCRIPTORS, _RECEIVE_FLAGS
+            )
         except ConnectionResetError as error:
             raise ConnectionClosed from error
         self._descriptors += descriptors

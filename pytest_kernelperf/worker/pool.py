@@ -52,6 +52,9 @@ class Limits(Frozen):
     measure_s: float = 120.0
 
 
+DEFAULT_LIMITS = Limits()
+
+
 class _Slot:
     """A place in the pool: its worker, if one is alive, and the code objects that this worker was sent."""
 
@@ -76,7 +79,7 @@ class WorkerPool:
         runtime: str = "auto",
         *,
         size: int = 5,
-        limits: Limits = Limits(),
+        limits: Limits = DEFAULT_LIMITS,
         clock_script: Path | None = None,
         root_pid: int | None = None,
     ) -> None:
@@ -248,7 +251,8 @@ def _without_code(request: Request, sent: set[str]) -> tuple[Request, set[str]]:
     """Leave out the bytes of code objects that the worker was sent before; return the digests it then has."""
 
     def lean(code: CodeObject) -> CodeObject:
-        return CodeObject(code.digest, b"" if code.digest in sent else code.data, {})
+        data = b"" if code.digest in sent else code.data
+        return msgspec.structs.replace(code, data=data, kernels={}, log="")
 
     if isinstance(request, RunOnce):
         return msgspec.structs.replace(request, code=lean(request.code)), {request.code.digest}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import selectors
 import signal
@@ -122,10 +123,8 @@ class WorkerProcess:
         if not self.alive:
             return
         self.alive = False
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # before it is reaped, while its number is still its own
-        except ProcessLookupError:
-            pass
         self._popen.wait()
         self._drain()
         self._selector.close()

@@ -1,0 +1,192 @@
+"""What a worker does for its requests: all that needs a device, and what it keeps from one request to the next.
+
+Kept are loaded modules (by digest, bounded) and the buffers of the last inputs (by digest), so that a case that is
+measured after it was run is not uploaded again from scratch, while earlier cases' device memory is free.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from pytest_kernelperf.errors import DeviceError, UsageError
+from pytest_kernelperf.measure.activity import Activity, ActivityProbe, CpuActivity, GpuActivity
+from pytest_kernelperf.measure.buffers import SharedBuffers
+from pytest_kernelperf.measure.clock import LoopStopwatch
+from pytest_kernelperf.measure.policy import BatchSize
+from pytest_kernelperf.measure.procedure import Tools, measure
+from pytest_kernelperf.measure.request import MeasureRequest
+from pytest_kernelperf.measure.stopwatch import ScriptedActivity, ScriptedStopwatch, Stopwatch, read_script
+from pytest_kernelperf.measure.untraced import find_profilers
+from pytest_kernelperf.model import CodeObject, FillStep, LaunchStep, Plan, RuntimeName, Step
+from pytest_kernelperf.runtime import gate, kfd
+from pytest_kernelperf.runtime.compile import compile_bundle
+from pytest_kernelperf.runtime.hip import Device, Module
+from pytest_kernelperf.runtime.loop import Loop
+from pytest_kernelperf.worker.array import Array, lay_out, map_arrays, write_sealed
+from pytest_kernelperf.worker.message import (
+    Compile,
+    Compiled,
+    Hello,
+    Measure,
+    Measured,
+    Outputs,
+    Ready,
+    RunOnce,
+    SharedInputs,
+)
+
+MOST_MODULES = 32
+
+# Longest batch and longest warm-up, in us. A CPU's noise is per wake-up, so 15 ms are plenty; on a GPU 200 rounds are
+# what is wanted, and only kernels beyond 500 us meet the limit.
+_DEFAULTS_US: dict[RuntimeName, tuple[float, float]] = {
+    "cpu": (15_000.0, 100_000.0),
+    "rocm": (100_000.0, 300_000.0),
+    "cuda": (100_000.0, 300_000.0),
+}
+
+
+class CodeMissing(Exception):
+    """The request left out the bytes of this code object (its digest), and the worker does not hold it."""
+
+
+class Executor:
+    """Answers the requests of one worker on one device. All methods raise ``DeviceError`` if a HIP call fails."""
+
+    def __init__(self, device: Device, hello: Hello, say: Callable[[str], None]) -> None:
+        """``say`` is told each step, for the sentence should the process die of it."""
+        self._device = device
+        self._process = hello.process
+        self._script = read_script(Path(hello.clock_script)) if hello.clock_script else None
+        self._say = say
+        self._modules: dict[str, Module] = {}
+        self._loop: Loop | None = None
+        self._inputs_digest = ""
+        self._shared: SharedBuffers | None = None
+        self._measurements = 0
+
+    def greet(self) -> Ready:
+        """The device's facts and what may distort its times."""
+        return Ready(self._device.facts(), find_profilers())
+
+    def compile(self, request: Compile) -> Compiled:
+        """Compile a bundle. Raises ``CompileError``."""
+        self._say(f"compiling {request.bundle.main}")
+        return Compiled(compile_bundle(self._device, request.bundle, kernels=request.kernels))
+
+    def run(self, request: RunOnce, fd: int) -> tuple[Outputs, int]:
+        """Run the plan once, each step awaited, so that one that fails can be named; return outputs in a memory file.
+
+        Raises ``CodeMissing``, or ``UsageError`` if an output is no buffer.
+        """
+        module = self._load(request.code)
+        shared = self._share(request.inputs, fd)
+        unknown = sorted(set(request.outputs) - shared.names)
+        if unknown:
+            raise UsageError(f"the output {unknown[0]!r} is none of the buffers {', '.join(sorted(shared.names))}")
+        shared.upload()
+        loop = self._open_loop()
+        functions = {launch.kernel: module.function(launch.kernel) for launch in request.plan.launches}
+        for number, step in enumerate(request.plan.steps, 1):
+            name = f"step {number} of {len(request.plan.steps)}, {_describe(step)}"
+            self._say(f"running {name}")
+            try:
+                with loop.prepare(Plan((step,)), functions, shared.buffers) as rounds:
+                    loop.run(rounds)
+            except DeviceError as error:
+                raise DeviceError(f"{name}: {error}") from error
+        self._say("downloading outputs")
+        arrays: dict[str, Array] = {name: shared.download(name) for name in request.outputs}
+        layout = lay_out({name: (array.dtype, array.shape) for name, array in arrays.items()})
+        return Outputs(layout, find_profilers()), write_sealed(layout, arrays)
+
+    def measure(self, message: Measure, fd: int) -> Measured:
+        """Take samples. Raises ``CodeMissing``."""
+        request = message.request
+        for arm in request.arms:
+            self._load(arm.code)
+        self._say("uploading inputs")
+        shared = self._share(message.inputs, fd)
+        shared.upload()
+        clock = LoopStopwatch(self._open_loop(), self._load, shared)
+        target_us, warm_up_us = _DEFAULTS_US[self._device.chosen.name]
+        try:
+            measurement = measure(
+                request,
+                Tools(
+                    process=self._process,
+                    stopwatch=self._script_times(clock, request),
+                    buffers=shared,
+                    probe=self._probe(request),
+                    find_profilers=find_profilers,
+                    say=self._say,
+                    size=BatchSize(target_us, request.max_rounds, gate.QUEUE_DEPTH - gate.QUEUE_MARGIN),
+                    warm_up_us=warm_up_us,
+                ),
+            )
+        finally:
+            clock.close()
+        self._measurements += 1
+        return Measured(measurement, find_profilers())
+
+    def _load(self, code: CodeObject) -> Module:
+        module = self._modules.pop(code.digest, None)
+        if module is None:
+            if not code.data:
+                raise CodeMissing(code.digest)
+            self._say("loading the code object")
+            module = self._device.load(code.data, code.lowered_names)
+        self._modules[code.digest] = module  # last in the order: used most recently
+        while len(self._modules) > MOST_MODULES:
+            self._modules.pop(next(iter(self._modules))).close()
+        return module
+
+    def _share(self, inputs: SharedInputs, fd: int) -> SharedBuffers:
+        if self._shared is None or self._inputs_digest != inputs.digest:
+            if self._shared is not None:
+                self._shared.close()
+                self._shared = None
+            arrays: Mapping[str, Array] = map_arrays(inputs.layout, fd)
+            self._shared = SharedBuffers(self._device, self._open_loop().stream, arrays)
+            self._inputs_digest = inputs.digest
+        return self._shared
+
+    def _open_loop(self) -> Loop:
+        if self._loop is None:
+            self._say("setting up the launch loop")
+            self._loop = Loop(self._device)
+        return self._loop
+
+    def _script_times(self, clock: LoopStopwatch, request: MeasureRequest) -> Stopwatch:
+        if self._script is None:
+            return clock
+        return ScriptedStopwatch(clock, self._script, request, self._process)
+
+    def _probe(self, request: MeasureRequest) -> ActivityProbe:
+        root_pid = request.root_pid or os.getpid()
+        if self._script is not None:
+            return ScriptedActivity(self._script, request, self._process, self._measurements)
+        if self._device.chosen.name == "cpu":
+            return CpuActivity(root_pid)
+        if self._device.chosen.name == "rocm":
+            return GpuActivity(root_pid, kfd.processes)
+        return _Unwatched()
+
+
+class _Unwatched:
+    """The probe of a device that offers no list of its users."""
+
+    def start(self) -> None:
+        """Nothing to begin."""
+
+    def stop(self) -> Activity:
+        """Nothing is known."""
+        return Activity(0.0)
+
+
+def _describe(step: Step) -> str:
+    if isinstance(step, LaunchStep):
+        return step.kernel
+    return f"fill of {step.buffer}" if isinstance(step, FillStep) else f"copy to {step.target}"
