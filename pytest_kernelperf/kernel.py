@@ -188,7 +188,6 @@ class Kernel:
     def variant(
         self,
         function: Any = None,
-        /,
         *,
         moved_bytes: Callable[[int], int] | None = None,
         replaces: str | None = None,
