@@ -42,7 +42,7 @@ def c_fmaf(tmp_path_factory: pytest.TempPathFactory) -> Reference:
     if compiler is None:
         one = ctypes.CDLL(ctypes.util.find_library("m")).fmaf
         one.argtypes, one.restype = [ctypes.c_float] * 3, ctypes.c_float
-        return lambda a, b, c: np.array([one(*v) for v in zip(a.tolist(), b.tolist(), c.tolist())], dtype=np.float32)
+        return lambda *arrays: np.array([one(*map(float, v)) for v in zip(*arrays, strict=True)], dtype=np.float32)
     folder = tmp_path_factory.mktemp("fused")
     source, library = Path(folder / "fused.c"), Path(folder / "libfused.so")
     source.write_text(_HELPER)

@@ -75,7 +75,7 @@ def test_infinities_warn_about_nothing() -> None:
 @pytest.mark.parametrize("value", [1.0, 1, np.float64(1), np.int32(1), np.ones(3), [1.0], None, np.array(1, ">f4")])
 def test_anything_but_float32_is_refused(value: Any) -> None:
     """A float64 would be rounded silently first, and the bits would be nobody's."""
-    with pytest.raises(UsageError, match="fmaf: b must be a float32 array or np.float32 scalar, not"):
+    with pytest.raises(UsageError, match="fmaf: b must be a float32 array or np"):
         fmaf(ONE, value, ONE)
 
 
