@@ -9,6 +9,7 @@ from pytest_kernelperf.units import (
     describe_change,
     format_count,
     format_counted,
+    format_floor,
     format_interval,
     format_probability,
     format_time,
@@ -159,5 +160,5 @@ def _agreement(comparison: Comparison, count: int) -> str:
 
 
 def _allowed(comparison: Comparison) -> str:
-    floor = f" and {format_time(comparison.floor_us)}" if comparison.floor_us > 0 else ""
+    floor = f" and {format_floor(comparison.floor_us)}" if comparison.floor_us > 0 else ""
     return f"tolerance {format_tolerance(comparison.tolerance_ratio)}{floor}"

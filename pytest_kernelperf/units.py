@@ -114,6 +114,11 @@ def format_tolerance(tolerance_ratio: float) -> str:
     return format_percent(100 * (tolerance_ratio - 1))
 
 
+def format_floor(floor_us: float) -> str:
+    """A time as it was set, not measured: ``0.02 us``."""
+    return f"{floor_us:g} us"
+
+
 def format_change(change_ratio: float | None) -> str:
     """A change of time with its sign, for a column: 1.331 is ``+33.1 %``, 0.98 is ``-2 %``."""
     if change_ratio is None or not math.isfinite(change_ratio):

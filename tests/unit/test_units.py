@@ -88,6 +88,7 @@ def test_shares_and_counts() -> None:
     assert units.format_counted(2_048, "process", "processes") == "2,048 processes"
     assert units.format_bytes(122_896) == "122,896"
     assert units.format_tolerance(1.01) == "1 %"
+    assert units.format_floor(0.02) == "0.02 us"
     assert units.format_tolerance(1.0025) == "0.25 %"
     assert units.format_probability(0.0078125) == "0.0078"
     assert units.format_probability(1e-5) == "1e-05"

@@ -1,0 +1,398 @@
+"""The order of deciding, every verdict with its code, and what fails closed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_kernelperf.judge import (
+    Evidence,
+    Failure,
+    decide,
+    fills_of,
+    needs_rerun,
+    needs_retry,
+    needs_timing,
+    notes_of,
+    stores_baseline,
+    verdict_of,
+)
+from pytest_kernelperf.model import (
+    CaseId,
+    Comparison,
+    Decision,
+    FillStep,
+    Floor,
+    LaunchFill,
+    LaunchStep,
+    Mismatch,
+    Plan,
+    StoredComparison,
+    Verdict,
+)
+
+CASE = CaseId("moe_add_inject", "fused_column_tiles", 1)
+MISMATCH = Mismatch("x", 1024, 10240, 2304, "0.830200195", "0.189979553")
+STARVED = LaunchFill("fused_one_block_per_token", 1, 10, 40, 8, Floor(10, "2,560 columns are ten tiles"))
+BARE = LaunchFill("fused_one_block_per_token", 1, 40, 40, 8)
+FULL = LaunchFill("inject_kernel", 40, 40, 40, 320)
+
+
+def comparison(**changes: Any) -> Comparison:
+    """Head 33.1 % slower than the baseline, all five processes agreed; changed as asked."""
+    base = Comparison(
+        arm="head",
+        against="baseline",
+        mode="graph",
+        change_ratio=1.331,
+        low_ratio=1.328,
+        high_ratio=1.334,
+        confidence=0.95,
+        processes=5,
+        slower=5,
+        faster=0,
+        blocks=29,
+        alpha=1e-5,
+        tolerance_ratio=1.01,
+        floor_us=0.02,
+        time_us=2.94,
+        against_us=2.21,
+        not_slower=0,
+        needed=4,
+        detectable_ratio=1.012,
+    )
+    return msgspec.structs.replace(base, **changes)
+
+
+SLOWER = comparison()
+FASTER = comparison(change_ratio=0.9, low_ratio=0.89, high_ratio=0.91, slower=0, faster=5, not_slower=5)
+SAME = comparison(change_ratio=1.0001, low_ratio=0.999, high_ratio=1.001, slower=0, not_slower=5)
+UNCLEAR = comparison(change_ratio=1.01, low_ratio=0.98, high_ratio=1.04, slower=0, not_slower=2)
+NEARLY = comparison(change_ratio=1.008, low_ratio=1.0, high_ratio=1.015, slower=0, not_slower=2)
+DIVIDED = comparison(change_ratio=1.02, low_ratio=0.99, high_ratio=1.05, slower=2, not_slower=3)
+STORED = StoredComparison(1.05, 0.0079, 5, 5, 1, gated=False, reason="not gated: 5 stored processes from 1 day")
+
+
+def evidence(**details: Any) -> Evidence:
+    """A case that ran, was right, filled the device and was timed against its baseline."""
+    return Evidence(CASE, **{"fills": (FULL,), "device": "gfx1151", "has_baseline": True, "time_us": 2.94, **details})
+
+
+# Each stage's evidence, in the order in which they decide.
+STAGES: list[tuple[dict[str, Any], Verdict, str]] = [
+    ({"failure": Failure("crashed", "the worker died")}, Verdict.CRASHED, "crashed"),
+    ({"mismatch": MISMATCH}, Verdict.WRONG, "mismatch"),
+    ({"fills": (FULL, STARVED)}, Verdict.STARVED, "too_few_workgroups"),
+    ({"profilers": ("librocprofiler-sdk.so",)}, Verdict.INVALID, "traced"),
+    ({"identical": True}, Verdict.IDENTICAL, "identical"),
+    ({"contended_by": "stress, 1.8 cores"}, Verdict.INVALID, "busy"),
+    ({"spoiled": "3 of 10,240 values of x were finite before timing and are not after it"}, Verdict.INVALID, "spoiled"),
+    ({"time_us": None}, Verdict.INVALID, "no_samples"),
+    ({"comparison": SLOWER}, Verdict.REGRESSED, "slower"),
+    ({"replaced": SLOWER, "replaced_variant": "separate"}, Verdict.SLOWER_THAN_REPLACED, "slower_than_replaced"),
+    ({"has_baseline": False}, Verdict.NEW, "new"),
+    ({"comparison": SAME}, Verdict.UNCHANGED, "within_tolerance"),
+]
+
+
+@pytest.mark.parametrize(("details", "verdict", "code"), STAGES)
+def test_each_stage_has_its_verdict_and_code(details: dict[str, Any], verdict: Verdict, code: str) -> None:
+    """Alone, with everything after it unremarkable."""
+    decision = decide(evidence(**details))
+    assert (decision.verdict, decision.code) == (verdict, code)
+    assert decision.fails is (verdict not in (Verdict.IDENTICAL, Verdict.NEW, Verdict.UNCHANGED))
+    assert decision.reason
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(range(len(STAGES)), 2)))
+def test_the_earlier_stage_decides(first: int, second: int) -> None:
+    """Whatever a later stage would say: a wrong result is never called slow, a busy device never a regression."""
+    details = {**STAGES[second][0], **STAGES[first][0]}
+    decision = decide(evidence(**details))
+    assert (decision.verdict, decision.code) == STAGES[first][1:]
+
+
+@pytest.mark.parametrize("kind", ["crashed", "hung", "failed"])
+def test_a_failure_keeps_its_own_sentence(kind: Any) -> None:
+    """The worker's side knows what happened; the judge only passes it on."""
+    decision = decide(evidence(failure=Failure(kind, "what happened")))
+    assert decision == Decision(Verdict(kind), True, kind, "what happened")
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "code", "fails"),
+    [
+        (SLOWER, Verdict.REGRESSED, "slower", True),
+        (comparison(slower=4, faster=1), Verdict.REGRESSED, "slower", True),
+        (comparison(slower=3, not_slower=2), Verdict.UNDECIDED, "depends_on_process", True),
+        (FASTER, Verdict.IMPROVED, "faster", False),
+        (comparison(slower=1, faster=4, not_slower=4), Verdict.UNDECIDED, "depends_on_process", True),
+        (SAME, Verdict.UNCHANGED, "within_tolerance", False),
+        (comparison(slower=1, not_slower=4), Verdict.UNDECIDED, "depends_on_process", True),
+        (UNCLEAR, Verdict.UNDECIDED, "not_proven", True),
+        (NEARLY, Verdict.UNDECIDED, "not_proven", False),
+        (DIVIDED, Verdict.UNDECIDED, "depends_on_process", True),
+        (comparison(processes=2, slower=2, needed=3), Verdict.UNDECIDED, "too_few_processes", True),
+        (comparison(slower=0, low_ratio=None, high_ratio=None), Verdict.UNDECIDED, "not_proven", True),
+        (comparison(slower=0, high_ratio=math.nan), Verdict.UNDECIDED, "not_proven", True),
+        (comparison(slower=0, needed=0), Verdict.UNDECIDED, "not_proven", True),
+    ],
+)
+def test_the_interleaved_test_needs_agreement(found: Comparison, verdict: Verdict, code: str, fails: bool) -> None:
+    """4 of 5 to say slower, faster or not; else undecided, which fails unless twice the tolerance is ruled out."""
+    decision = decide(evidence(comparison=found))
+    assert (decision.verdict, decision.code, decision.fails) == (verdict, code, fails)
+    assert verdict_of(found) is verdict
+
+
+def test_the_floor_widens_what_undecided_may_leave_open() -> None:
+    """For a kernel of 0.5 us a floor of 0.02 us is 4 %, so a bound of 7 % is under twice that."""
+    short = {"slower": 0, "high_ratio": 1.07, "against_us": 0.5}
+    assert not decide(evidence(comparison=comparison(**short))).fails
+    assert decide(evidence(comparison=comparison(**{**short, "floor_us": 0.001}))).fails
+
+
+def test_a_baseline_without_any_comparison_fails_closed() -> None:
+    """Nothing measured against it is not unchanged."""
+    decision = decide(evidence())
+    assert (decision.verdict, decision.fails, decision.code) == (Verdict.UNDECIDED, True, "not_compared")
+
+
+@pytest.mark.parametrize(
+    ("stored", "verdict", "code", "fails"),
+    [
+        (STORED, Verdict.UNDECIDED, "not_gated", False),
+        (msgspec.structs.replace(STORED, gated=True, reason=""), Verdict.UNCHANGED, "stored", False),
+        (
+            msgspec.structs.replace(STORED, gated=True, reason="", slower=True),
+            Verdict.REGRESSED,
+            "slower_than_stored",
+            True,
+        ),
+    ],
+)
+def test_stored_times_decide_only_where_nothing_was_replayed(
+    stored: StoredComparison, verdict: Verdict, code: str, fails: bool
+) -> None:
+    """And gate only when there are enough of them; beside a comparison they are a note on the machine."""
+    decision = decide(evidence(stored=stored))
+    assert (decision.verdict, decision.code, decision.fails) == (verdict, code, fails)
+    assert decide(evidence(stored=stored, comparison=SAME)).verdict is Verdict.UNCHANGED
+
+
+@pytest.mark.parametrize("time_us", [0.0, -1.0, math.nan, math.inf])
+def test_a_time_that_is_none_is_never_new(time_us: float) -> None:
+    """A baseline must not begin with it."""
+    decision = decide(evidence(has_baseline=False, time_us=time_us))
+    assert (decision.verdict, decision.fails) == (Verdict.INVALID, True)
+
+
+# --- mutations --------------------------------------------------------------------------------
+
+
+def test_a_mutation_passes_when_the_reference_notices() -> None:
+    """Caught with the figures; unnoticed fails; nothing else of it is judged."""
+    caught = decide(evidence(mutation_of="fused_column_tiles", mismatch=MISMATCH, fills=(STARVED,)))
+    assert (caught.verdict, caught.fails) == (Verdict.CAUGHT, False)
+    assert "1,024 of 10,240 values of x differ" in caught.reason
+    unnoticed = decide(evidence(mutation_of="fused_column_tiles", identical=True))
+    assert (unnoticed.verdict, unnoticed.fails) == (Verdict.UNNOTICED, True)
+    assert not needs_timing(evidence(mutation_of="fused_column_tiles"))
+
+
+def test_a_mutation_that_crashes_was_not_noticed_by_the_reference() -> None:
+    """Its worker died before anything was compared."""
+    decision = decide(evidence(mutation_of="fused_column_tiles", failure=Failure("crashed", "the worker died")))
+    assert (decision.verdict, decision.fails) == (Verdict.CRASHED, True)
+
+
+# --- starvation -------------------------------------------------------------------------------
+
+
+def plan(*launches: LaunchStep) -> Plan:
+    """A plan of these launches with a fill before them."""
+    return Plan((FillStep("y", 0, 0, 4), *launches))
+
+
+def test_fills_count_workgroups_against_compute_units_or_the_stated_floor() -> None:
+    """A floor replaces the compute units, smaller or larger; a part-filled wave counts."""
+    fills = fills_of(
+        plan(
+            LaunchStep("a", (10, 1, 1), (256, 1, 1)),
+            LaunchStep("b", (2, 5, 1), (33, 1, 1), floor=Floor(10, "ten tiles")),
+            LaunchStep("c", (40, 2, 1), (8, 8, 1), floor=Floor(120, "three a unit")),
+        ),
+        compute_units=40,
+        warp_size=32,
+    )
+    assert [(f.kernel, f.workgroups, f.threshold, f.waves, f.starved) for f in fills] == [
+        ("a", 10, 40, 80, True),
+        ("b", 10, 10, 20, False),
+        ("c", 80, 120, 160, True),
+    ]
+    assert all(fill.compute_units == 40 for fill in fills)
+
+
+def test_one_starved_launch_starves_the_case() -> None:
+    """The sentence names that launch only, its floor with the reason for it, and the device."""
+    decision = decide(evidence(fills=(FULL, STARVED)))
+    assert decision.verdict is Verdict.STARVED
+    assert decision.reason.startswith(
+        "fused_one_block_per_token: 1 workgroup, floor 10 (2,560 columns are ten tiles), 40 compute units (gfx1151)"
+    )
+    assert "inject_kernel" not in decision.reason
+    assert "underfill=Floor" in decide(evidence(fills=(BARE,))).reason
+
+
+def test_expected_starvation_goes_on_to_a_verdict_with_a_note() -> None:
+    """It does not fail and does not stop the timing; where it is not starved, the note says so."""
+    expected = evidence(fills=(BARE,), starved_expected="one block has one token", comparison=SAME)
+    assert decide(expected).verdict is Verdict.UNCHANGED
+    assert needs_timing(expected)
+    assert "starved as expected (one block has one token)" in notes_of(expected)[0]
+    assert decide(msgspec.structs.replace(expected, comparison=SLOWER)).verdict is Verdict.REGRESSED
+    filled = msgspec.structs.replace(expected, fills=(FULL,))
+    assert "but is not" in notes_of(filled)[0]
+
+
+# --- trying again -----------------------------------------------------------------------------
+
+
+def test_a_busy_device_is_tried_three_times() -> None:
+    """Then it is invalid and fails, with the number of tries; it never becomes a regression."""
+    busy = [evidence(contended_by="stress", tries=tries, comparison=SLOWER) for tries in (1, 2, 3)]
+    assert [needs_retry(tried) for tried in busy] == [True, True, False]
+    assert decide(busy[-1]).reason.startswith("not measured: the device is busy (stress), 3 tries")
+    assert not needs_retry(evidence())
+    assert not needs_retry(evidence(contended_by="stress", mismatch=MISMATCH))
+
+
+def test_an_undecided_comparison_is_measured_once_more() -> None:
+    """Not one that is decided, nor one whose failure is certain anyway, nor twice."""
+    assert needs_rerun(evidence(comparison=UNCLEAR))
+    assert needs_rerun(evidence(comparison=DIVIDED))
+    assert not needs_rerun(evidence(comparison=UNCLEAR, looks=2))
+    assert not needs_rerun(evidence(comparison=UNCLEAR, contended_by="stress"))
+    assert not needs_rerun(evidence(comparison=UNCLEAR, replaced=SLOWER))
+    for decided in (SLOWER, FASTER, SAME, None):
+        assert not needs_rerun(evidence(comparison=decided))
+
+
+@pytest.mark.parametrize(("details", "timed"), [(details, place >= 5) for place, (details, _, _) in enumerate(STAGES)])
+def test_only_what_timing_can_tell_is_timed(details: dict[str, Any], timed: bool) -> None:
+    """Nothing wrong, starved, traced or identical takes the device's time."""
+    assert needs_timing(evidence(**details)) is timed
+
+
+# --- updating baselines -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"has_baseline": False},
+        {"comparison": SLOWER},
+        {"comparison": FASTER},
+        {"comparison": UNCLEAR},
+        {"replaced": SLOWER, "comparison": SAME},
+    ],
+)
+def test_a_reason_turns_what_was_measured_into_accepted(details: dict[str, Any]) -> None:
+    """The reason and the numbers are both kept, and the case is stored."""
+    given = evidence(update_reason="bf16 needs the extra pass", **details)
+    decision, without = decide(given), decide(msgspec.structs.replace(given, update_reason=None))
+    assert (decision.verdict, decision.fails) == (Verdict.ACCEPTED, False)
+    assert decision.reason == f"accepted: bf16 needs the extra pass ({without.reason})"
+    assert stores_baseline(given, decision)
+
+
+@pytest.mark.parametrize(("details", "verdict", "code"), [STAGES[i] for i in (0, 1, 2, 3, 5, 6, 7)])
+def test_no_reason_accepts_what_is_wrong_starved_or_was_not_measured(
+    details: dict[str, Any], verdict: Verdict, code: str
+) -> None:
+    """A baseline is never taken from it."""
+    given = evidence(update_reason="please", **details)
+    decision = decide(given)
+    assert (decision.verdict, decision.code, decision.fails) == (verdict, code, True)
+    assert not stores_baseline(given, decision)
+
+
+def test_without_a_reason_only_what_does_not_fail_is_stored() -> None:
+    """New and improved are; a regression stays one, and the note says how to accept it."""
+    for details, stored in (
+        ({"has_baseline": False}, True),
+        ({"comparison": FASTER}, True),
+        ({"comparison": SAME}, False),
+        ({"identical": True}, False),
+        ({"comparison": SLOWER}, False),
+        ({"comparison": NEARLY}, False),
+    ):
+        given = evidence(update_reason="", **details)
+        assert stores_baseline(given, decide(given)) is stored
+        assert not stores_baseline(msgspec.structs.replace(given, update_reason=None), decide(given))
+    assert any("needs a reason" in note for note in notes_of(evidence(update_reason="", comparison=SLOWER)))
+
+
+# --- sentences --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("details", "sentence"),
+    [
+        (
+            {"mismatch": MISMATCH},
+            "1,024 of 10,240 values of x differ, first at 2304: got 0.830200195, want 0.189979553",
+        ),
+        (
+            {"comparison": SLOWER},
+            "33.1 % slower than the baseline (interval +32.8 to +33.4 %; 2.21 us -> 2.94 us in graph mode), "
+            "5 of 5 processes agree, tolerance 1 % and 0.02 us",
+        ),
+        (
+            {"comparison": FASTER},
+            "10 % faster than the baseline (interval -11 to -9 %; 2.21 us -> 2.94 us in graph mode), "
+            "5 of 5 processes agree, tolerance 1 % and 0.02 us; keep the gain with --update-baselines=REASON",
+        ),
+        (
+            {"comparison": SAME},
+            "0.01 % slower than the baseline (interval -0.1 to +0.1 %; 2.21 us -> 2.94 us in graph mode), "
+            "5 of 5 processes rule out more than 1 %; would have shown 1.2 %",
+        ),
+        (
+            {"comparison": DIVIDED},
+            "depends on the process: 2 % slower than the baseline (interval -1 to +5 %; 2.21 us -> 2.94 us in graph "
+            "mode), 2 say slower, 3 not slower, of 5 processes (4 must agree), tolerance 1 % and 0.02 us; a slowdown "
+            "of twice the tolerance is not ruled out: not proven; quieten the machine and run again",
+        ),
+        (
+            {"replaced": comparison(arm="head", against="replaced"), "replaced_variant": "separate"},
+            "33.1 % slower than separate, which it replaces (interval +32.8 to +33.4 %; 2.21 us -> 2.94 us in graph "
+            "mode), 5 of 5 processes agree, tolerance 1 % and 0.02 us",
+        ),
+        (
+            {"profilers": ("librocprofiler-sdk.so",)},
+            "not measured: librocprofiler-sdk.so is loaded, and traced times are never compared with untraced ones; "
+            "run again without it",
+        ),
+    ],
+)
+def test_the_reason_is_a_sentence_with_the_numbers(details: dict[str, Any], sentence: str) -> None:
+    """In plain words, with what to do where something can be done."""
+    assert decide(evidence(**details)).reason == sentence
+
+
+def test_notes_say_what_stands_beside_the_verdict() -> None:
+    """The machine, the variant that is replaced; nothing where there is nothing to say."""
+    notes = notes_of(evidence(comparison=SAME, stored=STORED, replaced=FASTER, replaced_variant="separate"))
+    assert notes[0].startswith("10 % faster than separate (interval -11 to -9 %")
+    assert notes[1] == (
+        "the accepted binary today: 5 % slower compared with its stored times (p = 0.0079, 5 processes against 5 "
+        "stored on 1 day); not gated: 5 stored processes from 1 day"
+    )
+    assert notes_of(evidence(comparison=SAME)) == ()
+    unclear = notes_of(evidence(comparison=SAME, replaced=UNCLEAR, replaced_variant="separate"))
+    assert unclear[0].startswith("neither slower nor faster than separate")
