@@ -1,0 +1,361 @@
+"""The guard's order of work: what is run, what is timed, what is asked again, and what comes out of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scripted_workers import FACTS, ScriptedMachine, ScriptedWorkers
+
+from pytest_kernelperf import Floor, Kernel, Launch
+from pytest_kernelperf.baseline.store import BaselineStore
+from pytest_kernelperf.case import CaseSpec, list_cases
+from pytest_kernelperf.errors import CompileError, WorkerCrashed, WorkerHung
+from pytest_kernelperf.kernel import Variant
+from pytest_kernelperf.model import Record, Verdict
+from pytest_kernelperf.session.ending import Shelf, build_run, end_run
+from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.settings import CaseSettings, Settings, Target
+
+SOURCE = "kernel double_kernel v1\nkernel other_kernel v1\n"
+
+
+class Bench:
+    """One project with a kernel of two variants and a mutation, its settings and its scripted parts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "test_k.py").write_text("")
+        self.source = folder / "k.hip"
+        self.source.write_text(SOURCE)
+        self.settings = Settings(root=folder, baselines=folder / "baselines", out=folder / "out")
+        self.workers = ScriptedWorkers()
+        self.machine = ScriptedMachine()
+        self.slept: list[float] = []
+        self.grid = 4
+        self.kernel = self._kernel()
+
+    def _kernel(self) -> Kernel:
+        kernel = Kernel("k", source=self.source, tokens=(8,))
+        kernel.inputs(lambda tokens: {"x": np.ones(tokens, np.float32), "y": np.zeros(tokens, np.float32)})
+        kernel.reference(lambda tokens, x: {"y": 2 * x})
+
+        @kernel.variant(moved_bytes=lambda tokens: 8 * tokens)
+        def plain(tokens: int, device: Any) -> list[Launch]:
+            return [Launch("double_kernel", grid=self.grid, block=64, args=["x", "y"])]
+
+        @kernel.variant(replaces="plain")
+        def fused(tokens: int, device: Any) -> list[Launch]:
+            return [Launch("other_kernel", grid=4, block=64, args=["x", "y"])]
+
+        @kernel.mutation(of="plain", options=["-DBROKEN"])
+        def broken(tokens: int, device: Any) -> list[Launch]:
+            return [Launch("double_kernel", grid=4, block=64, args=["x", "y"])]
+
+        return kernel
+
+    def spec(self, name: str) -> CaseSpec:
+        """Return the case of a variant or mutation."""
+        return next(spec for spec in list_cases(self.kernel) if spec.doing.name == name)
+
+    def guard(self) -> Guard:
+        """Return a guard over the bench's parts."""
+        store = BaselineStore(self.settings.baselines)
+        return Guard(self.settings, self.workers, self.machine, store, 1, sleep=self.slept.append)
+
+    def check(self, name: str = "plain", settings: CaseSettings | None = None) -> Record:
+        """Judge one case with a new guard."""
+        shelf = Shelf(self.settings.out)
+        return self.guard().check(self.spec(name), settings or self.settings.case, "test_k.py", shelf.put)
+
+    def accept(self, *names: str) -> tuple[str, ...]:
+        """Store baselines of cases as ``--update-baselines=first`` does."""
+        from datetime import datetime, timezone
+
+        before = self.settings
+        self.settings = dataclasses.replace(before, update_reason="first")
+        records = [self.check(name) for name in names]
+        run = build_run(self.settings, FACTS, {}, records, datetime(2026, 1, 2, tzinfo=timezone.utc))
+        known = frozenset({("plain", 8), ("fused", 8)})
+        ending = end_run(run, self.settings, BaselineStore(self.settings.baselines), lambda kernel, module: known)
+        self.settings = before
+        assert not ending.failures
+        return ending.lines
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A bench in a folder of its own."""
+    return Bench(tmp_path)
+
+
+def slower(ratio: float, processes: Callable[[int], bool] = lambda process: True) -> Callable[[str, int], float]:
+    """Return times in which the head takes ``ratio`` times as long, in some processes."""
+    return lambda arm, process: 10.0 * (ratio if arm == "head" and processes(process) else 1.0)
+
+
+def test_a_case_without_baseline_is_new_and_timed_in_one_process(bench: Bench) -> None:
+    """Seven samples in one process show a time; storing takes more."""
+    record = bench.check()
+    assert record.decision.verdict is Verdict.NEW
+    assert (record.time_us, record.moved_bytes) == (pytest.approx(10, rel=0.01), 64)
+    assert [(r.blocks, len(r.arms)) for r in bench.workers.requests] == [(7, 1)]
+
+
+def test_an_accepted_case_is_identical_and_nothing_is_timed(bench: Bench) -> None:
+    """Same instructions, plan and inputs: there is nothing to time, and the stored time is shown as stored."""
+    bench.accept("plain", "fused")
+    bench.workers.requests.clear()
+    bench.machine.asked.clear()
+    record = bench.check()
+    assert record.decision.verdict is Verdict.IDENTICAL
+    assert record.time_is_stored
+    assert record.time_us == pytest.approx(10, rel=0.01)
+    assert not bench.workers.requests
+    assert "exclusive" not in bench.machine.asked
+
+
+def test_a_comment_in_the_source_changes_nothing(bench: Bench) -> None:
+    """The instructions decide, not the text."""
+    bench.accept("plain", "fused")
+    bench.source.write_text("// a comment\n" + SOURCE)
+    assert bench.check().decision.verdict is Verdict.IDENTICAL
+
+
+def test_a_change_of_one_kernel_leaves_the_others_identical(bench: Bench) -> None:
+    """Only cases that launch the changed kernel are timed."""
+    bench.accept("plain", "fused")
+    bench.source.write_text(SOURCE.replace("other_kernel v1", "other_kernel v2"))
+    assert bench.check("plain").decision.verdict is Verdict.IDENTICAL
+    assert bench.check("fused").decision.verdict is Verdict.UNCHANGED
+
+
+def test_a_slower_kernel_is_regressed_with_its_numbers(bench: Bench) -> None:
+    """The accepted binary and the new one alternate in five processes, with the plan that was accepted."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(1.33)
+    bench.workers.requests.clear()
+    record = bench.check()
+    assert record.decision.verdict is Verdict.REGRESSED
+    assert record.decision.fails
+    comparison = record.comparisons[0]
+    assert comparison.change_ratio == pytest.approx(1.33, rel=0.01)
+    assert (comparison.slower, comparison.processes) == (5, 5)
+    assert [arm.name for arm in bench.workers.requests[0].arms] == ["head", "baseline"]
+    assert bench.workers.requests[0].arms[1].code.data != bench.workers.requests[0].arms[0].code.data
+
+
+def test_a_faster_kernel_is_improved(bench: Bench) -> None:
+    """Improvement is tested like a slowdown."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(0.8)
+    assert bench.check().decision.verdict is Verdict.IMPROVED
+
+
+def test_processes_that_disagree_leave_the_case_undecided_after_a_second_look(bench: Bench) -> None:
+    """What one process says is no property of the code."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(1.2, lambda process: process < 2)
+    bench.workers.requests.clear()
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.code) == (Verdict.UNDECIDED, "depends_on_process")
+    assert len(bench.workers.requests) == 10
+    first, second = bench.workers.requests[0], bench.workers.requests[5]
+    assert second.first_block == first.blocks
+    assert second.rounds == 200
+
+
+def test_a_disturbed_process_is_measured_again_after_a_pause(bench: Bench) -> None:
+    """One visitor costs a pause, not a verdict, and none of the disturbed samples are kept."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.disturbed = 1
+    record = bench.check()
+    assert record.decision.verdict is Verdict.UNCHANGED
+    assert len(bench.slept) == 1
+    assert not any(measurement.contended_by for measurement in record.measurements)
+
+
+def test_a_busy_machine_is_invalid_and_never_regressed(bench: Bench) -> None:
+    """After two retries the case fails as not measured, whatever the samples say."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(3.0)
+    bench.workers.disturbed = 10**6
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.INVALID, True)
+    assert "ffmpeg" in record.decision.reason
+
+
+def test_a_wrong_result_is_said_before_anything_is_timed(bench: Bench) -> None:
+    """A kernel that is fast and wrong is wrong."""
+    bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
+    record = bench.check()
+    assert record.decision.verdict is Verdict.WRONG
+    assert record.mismatch is not None
+    assert (record.mismatch.differing, record.mismatch.values) == (8, 8)
+    assert not bench.workers.requests
+
+
+def test_a_starved_launch_is_said_before_anything_is_timed(bench: Bench) -> None:
+    """Three workgroups on four compute units."""
+    bench.grid = 3
+    record = bench.check()
+    assert record.decision.verdict is Verdict.STARVED
+    assert not bench.workers.requests
+
+
+def test_starvation_is_judged_by_the_targets_compute_units(bench: Bench) -> None:
+    """The plan on the target is what counts; what runs is the plan on this device."""
+    bench.settings = dataclasses.replace(bench.settings, target=Target("gfx1151", 40))
+    record = bench.check()
+    assert record.decision.verdict is Verdict.STARVED
+    assert "40 compute units" in record.decision.reason
+    assert "gfx1151" in record.decision.reason
+
+
+def test_a_floor_of_the_plan_stands_where_the_target_cannot_be_filled(bench: Bench) -> None:
+    """Ten tiles of forty compute units are meant; nine are not."""
+    bench.settings = dataclasses.replace(bench.settings, target=Target("gfx1151", 40))
+
+    def ten_tiles(tokens: int, device: Any) -> list[Launch]:
+        floor = Floor(10, "ten tiles") if device.compute_units == 40 else None
+        return [Launch("double_kernel", grid=bench.grid, block=64, args=["x", "y"], underfill=floor)]
+
+    bench.kernel.variants["plain"] = dataclasses.replace(bench.kernel.variants["plain"], function=ten_tiles)
+    bench.grid = 10
+    assert bench.check().decision.verdict is Verdict.NEW
+    bench.grid = 9
+    assert bench.check().decision.verdict is Verdict.STARVED
+
+
+def test_an_expected_starvation_is_noted_and_does_not_fail(bench: Bench) -> None:
+    """The lesson's bad example stays in the suite."""
+    bench.grid = 1
+    plain = bench.kernel.variants["plain"]
+    bench.kernel.variants["plain"] = Variant("plain", plain.function, None, None, {8: "kept to show it"})
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.NEW, False)
+    assert any("kept to show it" in note for note in record.notes)
+
+
+def test_a_mutation_that_the_reference_notices_is_caught(bench: Bench) -> None:
+    """It is compiled with its own options, and neither counted nor timed."""
+    bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
+    assert bench.check("broken").decision.verdict is Verdict.CAUGHT
+    assert bench.spec("plain").kernel is bench.spec("broken").kernel
+    assert not bench.workers.requests
+
+
+def test_a_mutation_that_nobody_notices_fails(bench: Bench) -> None:
+    """A test that cannot fail proves nothing."""
+    record = bench.check("broken")
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.UNNOTICED, True)
+
+
+def test_a_variant_slower_than_the_one_it_replaces_fails(bench: Bench) -> None:
+    """Compared queue kept full, launch gaps included."""
+    bench.workers.time_us = lambda arm, process: {"head": 12.0, "replaced": 10.0}[arm]
+    record = bench.check("fused")
+    assert record.decision.verdict is Verdict.SLOWER_THAN_REPLACED
+    assert bench.workers.requests[-1].mode == "queued"
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (WorkerCrashed("it died"), Verdict.CRASHED),
+        (WorkerHung("it hung"), Verdict.HUNG),
+        (CompileError("k.hip:1: expected ;"), Verdict.FAILED),
+    ],
+)
+def test_a_worker_that_does_not_answer_is_a_verdict(bench: Bench, error: Any, verdict: Verdict) -> None:
+    """The sentence is the reason; the next case goes on; the source is not compiled again for it."""
+    bench.workers.failure = error
+    guard = bench.guard()
+    records = [guard.check(bench.spec(name), bench.settings.case, "test_k.py") for name in ("plain", "fused")]
+    assert [record.decision.verdict for record in records] == [verdict, verdict]
+    assert records[0].decision.reason == str(error)
+    assert len(bench.workers.compiled) == 1
+
+
+def test_an_error_in_the_users_function_names_its_line(bench: Bench) -> None:
+    """Not a traceback from inside the guard."""
+
+    def plan(tokens: int, device: Any) -> list[Launch]:
+        raise KeyError("tiles")
+
+    bench.kernel.variants["plain"] = Variant("plain", plan)
+    record = bench.check()
+    assert record.decision.verdict is Verdict.FAILED
+    assert "KeyError: 'tiles'" in record.decision.reason
+    assert f"{Path(__file__).name}:" in record.decision.reason
+
+
+def test_a_loaded_profiler_makes_the_case_invalid_and_is_named(bench: Bench) -> None:
+    """Traced times are no times."""
+    bench.workers.profilers = ("LD_PRELOAD=librocprofiler-sdk-tool.so",)
+    record = bench.check()
+    assert record.decision.verdict is Verdict.INVALID
+    assert "librocprofiler-sdk-tool.so" in record.decision.reason
+
+
+def test_a_damaged_baseline_fails_its_cases(bench: Bench) -> None:
+    """A baseline that cannot be read guards nothing, so nothing may pass for guarded."""
+    bench.accept("plain")
+    path = bench.settings.baselines / FACTS.key / "k.json"
+    path.write_text(path.read_text()[:-200])
+    record = bench.check()
+    assert record.decision.verdict is Verdict.FAILED
+    assert "k.json" in record.decision.reason
+
+
+def test_full_times_identical_cases_too(bench: Bench) -> None:
+    """Asked for, the identical case is measured and is unchanged."""
+    bench.accept("plain")
+    bench.settings = dataclasses.replace(bench.settings, full=True)
+    record = bench.check()
+    assert record.decision.verdict is Verdict.UNCHANGED
+    assert record.stored is not None
+
+
+def test_an_update_stores_what_passed_and_refuses_the_rest(bench: Bench) -> None:
+    """Five fresh processes each; a wrong case is not stored."""
+    lines = bench.accept("plain")
+    assert any(line.startswith("stored") and "plain" in line for line in lines)
+    assert len(bench.workers.requests) == 5
+    bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    before = (bench.settings.baselines / FACTS.key / "k.json").read_bytes()
+    lines = bench.accept("plain")
+    assert any(line.startswith("refused") for line in lines)
+    assert (bench.settings.baselines / FACTS.key / "k.json").read_bytes() == before
+
+
+def test_an_update_without_reason_does_not_accept_a_slowdown(bench: Bench) -> None:
+    """A slower baseline needs a reason that a reviewer can read."""
+    from datetime import datetime, timezone
+
+    bench.accept("plain")
+    before = (bench.settings.baselines / FACTS.key / "k.json").read_bytes()
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(1.33)
+    bench.settings = dataclasses.replace(bench.settings, update_reason="")
+    record = bench.check()
+    assert record.decision.verdict is Verdict.REGRESSED
+    run = build_run(bench.settings, FACTS, {}, [record], datetime(2026, 1, 3, tzinfo=timezone.utc))
+    end_run(run, bench.settings, BaselineStore(bench.settings.baselines), lambda kernel, module: None)
+    assert (bench.settings.baselines / FACTS.key / "k.json").read_bytes() == before
+
+
+def test_times_of_a_scripted_clock_have_a_device_key_of_their_own(bench: Bench) -> None:
+    """They can never become or meet a device's baselines."""
+    bench.settings = dataclasses.replace(bench.settings, clock_script=Path("script.json"))
+    assert bench.guard().facts.key == "scripted-cpu-test"
