@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import SymbolTableSection
 
 from pytest_kernelperf.errors import CodeObjectError
 
@@ -128,7 +130,7 @@ class Elf:
 
     def _read_symbols(self, section: Section) -> tuple[Symbol, ...]:
         table = self._file.get_section(section.index)
-        if section.entry_bytes < 16 or section.size // section.entry_bytes > MOST_ENTRIES:
+        if not isinstance(table, SymbolTableSection) or not _plausible(section, 16):
             raise CodeObjectError("the symbol table has an impossible size")
         symbols = []
         for raw in table.iter_symbols():
@@ -147,7 +149,7 @@ class Elf:
 
     def _read_relocations(self, section: Section) -> tuple[Relocation, ...]:
         table = self._file.get_section(section.index)
-        if section.entry_bytes < 8 or section.size // section.entry_bytes > MOST_ENTRIES:
+        if not isinstance(table, RelocationSection) or not _plausible(section, 8):
             raise CodeObjectError("a relocation table has an impossible size")
         return tuple(
             Relocation(
@@ -158,6 +160,10 @@ class Elf:
             )
             for raw in table.iter_relocations()
         )
+
+
+def _plausible(section: Section, least_entry_bytes: int) -> bool:
+    return section.entry_bytes >= least_entry_bytes and section.size // section.entry_bytes <= MOST_ENTRIES
 
 
 @contextmanager

@@ -1,34 +1,24 @@
 // The gate: one thread that holds the queue back until the host opens the door, so that the launches behind it run
 // without waiting for the host. It leaves by itself when its time is up: an unbounded spin has frozen machines.
 
-#if defined(__AMDGCN__) || defined(__HIP_DEVICE_COMPILE__) && defined(__HIP_PLATFORM_AMD__)
-__device__ unsigned int read_door(unsigned int* door) {
-    return __hip_atomic_load(door, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
-}
-__device__ unsigned long long read_clock() { return wall_clock64(); }
-__device__ void rest() { __builtin_amdgcn_s_sleep(8); }  // otherwise the poll competes for memory and power
-#elif defined(__CUDACC__)
-__device__ unsigned int read_door(unsigned int* door) {
+#if defined(__CUDACC__)
+static __device__ unsigned int read_door(unsigned int* door) {
     unsigned int value;
     asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(value) : "l"(door) : "memory");
     return value;
 }
-__device__ unsigned long long read_clock() {
-    unsigned long long value;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value));
-    return value;
+static __device__ unsigned long long read_clock() {
+    unsigned long long nanoseconds;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(nanoseconds));
+    return nanoseconds;
 }
-__device__ void rest() { asm volatile("nanosleep.u32 200;"); }
-#else
-__device__ unsigned int read_door(unsigned int* door) { return __atomic_load_n(door, __ATOMIC_ACQUIRE); }
-__device__ unsigned long long read_clock() { return wall_clock64(); }
-__device__ void rest() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
+static __device__ void rest() { asm volatile("nanosleep.u32 200;"); }
+#else  // AMD's names, which the cpu runtime has too
+static __device__ unsigned int read_door(unsigned int* door) {
+    return __hip_atomic_load(door, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
+static __device__ unsigned long long read_clock() { return (unsigned long long)wall_clock64(); }
+static __device__ void rest() { __builtin_amdgcn_s_sleep(8); }  // a busy poll would take memory and power from others
 #endif
 
 // door: 0 = closed. expired: set to 1 when the gate leaves by itself. limit_ticks: of read_clock().

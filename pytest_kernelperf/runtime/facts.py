@@ -1,0 +1,167 @@
+"""Device facts: what the library says, put right by KFD on AMD GPUs and by /proc and /sys on the host."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypedDict
+
+from pytest_kernelperf.model import DeviceFacts
+from pytest_kernelperf.runtime import kfd
+from pytest_kernelperf.runtime.cpu_facts import device_key, read_processor
+from pytest_kernelperf.runtime.hip import Device
+
+# Theoretical GB/s where memory clock and width mislead: LPDDR5X-8000 moves eight words per reported clock on a
+# 256-bit bus, not the two of other double data rate memory.
+_PEAK_GB_PER_S = {"gfx1151": 256.0}
+
+# Last-level cache beyond what KFD lists: AMD's Infinity Cache.
+_LAST_LEVEL_BYTES = {"gfx1151": 32 * 1024 * 1024}
+
+
+def read_facts(device: Device, root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> DeviceFacts:
+    """Facts of an open device; ``root`` is where /proc and /sys are.
+
+    Raises:
+        DeviceError: the library refuses to say.
+    """
+    if device.chosen.name == "cpu":
+        return _cpu_facts(device, root)
+    return _gpu_facts(device, root, environment)
+
+
+def _cpu_facts(device: Device, root: Path) -> DeviceFacts:
+    processor = read_processor(root)
+    compiler = _cpu_compiler(device)
+    return DeviceFacts(
+        runtime="cpu",
+        library=str(device.chosen.amdhip64),
+        key=device_key(processor, compiler),
+        name=processor.name,
+        architecture=processor.architecture,
+        compute_units=processor.cores,
+        compute_units_source="physical cores that this process may use",
+        last_level_bytes=processor.last_level_bytes,
+        l2_bytes=processor.l2_bytes,
+        total_memory_bytes=processor.memory_bytes,
+        compiler=compiler,
+        driver=f"Linux {os.uname().release}",
+        **_common(device),
+    )
+
+
+def _gpu_facts(device: Device, root: Path, environment: Mapping[str, str]) -> DeviceFacts:
+    architecture = device.architecture
+    common = _common(device)
+    node = _node(device, architecture, root) if device.chosen.name == "rocm" else None
+    if node is not None:
+        units, source = node.compute_units, f"KFD node {node.node}: simd_count / simd_per_cu"
+    elif device.chosen.name == "rocm":
+        units = kfd.compute_units_from_hip(architecture, common["hip_compute_units"], environment)
+        source = "hipDeviceAttributeMultiprocessorCount, as KFD could not be matched"
+    else:
+        units, source = common["hip_compute_units"], "hipDeviceAttributeMultiprocessorCount"
+    prefix, unit = (architecture.replace("_", ""), "sm") if device.chosen.name == "cuda" else (architecture, "cu")
+    (total,) = device.call("hipDeviceTotalMem", device.index)
+    return DeviceFacts(
+        runtime=device.chosen.name,
+        library=str(device.chosen.amdhip64),
+        key=f"{prefix}-{units}{unit}",
+        name=device.text("hipDeviceGetName"),
+        architecture=architecture,
+        compute_units=units,
+        compute_units_source=source,
+        total_memory_bytes=int(total),
+        peak_gb_per_s=_peak(device, architecture),
+        l2_bytes=device.attribute("L2CacheSize") or None,
+        last_level_bytes=_last_level(node, architecture),
+        compiler=_hiprtc_version(device),
+        driver=_driver(root),
+        **common,
+    )
+
+
+class _Common(TypedDict):
+    hip_compute_units: int
+    warp_size: int
+    max_threads_per_block: int
+    max_shared_bytes: int
+    hip_version: str
+    hip_python_version: str
+
+
+def _common(device: Device) -> _Common:
+    """What HIP itself says, alike on every runtime."""
+    bindings = device.selected.bindings
+    return {
+        "hip_compute_units": device.attribute("MultiprocessorCount"),
+        "warp_size": device.attribute("WarpSize"),
+        "max_threads_per_block": device.attribute("MaxThreadsPerBlock"),
+        "max_shared_bytes": device.attribute("MaxSharedMemoryPerBlock"),
+        "hip_version": _version(int(device.call("hipRuntimeGetVersion")[0])),
+        "hip_python_version": bindings.version,
+    }
+
+
+def _node(device: Device, architecture: str, root: Path) -> kfd.Accelerator | None:
+    domain, location = _place(device.text("hipDeviceGetPCIBusId"))
+    return kfd.match(kfd.accelerators(root / "sys/class/kfd/kfd"), architecture, domain, location)
+
+
+def _place(bus_id: str) -> tuple[int | None, int | None]:
+    """PCI domain and KFD location (bus << 8 | device << 3 | function) of ``0000:c5:00.0``."""
+    found = re.fullmatch(r"([0-9a-fA-F]{1,8}):([0-9a-fA-F]{1,2}):([0-9a-fA-F]{1,2})(?:\.([0-7]))?", bus_id.strip())
+    if found is None:
+        return None, None
+    domain, bus, slot, function = (int(part or "0", 16) for part in found.groups())
+    return domain, bus << 8 | slot << 3 | function
+
+
+def _peak(device: Device, architecture: str) -> float | None:
+    """Theoretical memory bandwidth in GB/s: known, or clock times width for memory that moves two words a clock.
+
+    Integrated GPUs are left out: their LPDDR memory reports clocks that this formula misreads.
+    """
+    if architecture in _PEAK_GB_PER_S:
+        return _PEAK_GB_PER_S[architecture]
+    clock_khz, width_bits = device.attribute("MemoryClockRate"), device.attribute("MemoryBusWidth")
+    if device.attribute("Integrated") or clock_khz <= 0 or width_bits <= 0:
+        return None
+    return 2 * clock_khz * 1000 * width_bits / 8 / 1e9
+
+
+def _last_level(node: kfd.Accelerator | None, architecture: str) -> int | None:
+    listed = node.cache_bytes(3) if node is not None else None
+    return listed or _LAST_LEVEL_BYTES.get(architecture)
+
+
+def _version(number: int) -> str:
+    """``7.2.53211`` for HIP's 70253211."""
+    return f"{number // 10_000_000}.{number // 100_000 % 100}.{number % 100_000}"
+
+
+def _hiprtc_version(device: Device) -> str:
+    code, outputs = device.selected.bindings.compile_call("hiprtcVersion")
+    return f"hiprtc {outputs[0]}.{outputs[1]}" if code == 0 and len(outputs) == 2 else "hiprtc"
+
+
+def _driver(root: Path) -> str:
+    for path in ("sys/module/amdgpu/version", "sys/module/nvidia/version"):
+        try:
+            return f"{path.split('/')[2]} {(root / path).read_text(encoding='utf-8').strip()}"
+        except OSError:
+            continue
+    return f"Linux {os.uname().release}"
+
+
+def _cpu_compiler(device: Device) -> str:
+    """What the cpu runtime's library says it compiles with: ``g++ 12.2.0``."""
+    try:
+        function = device.selected.handle.kernelperf_cpu_compiler
+    except AttributeError:
+        return ""
+    function.restype, function.argtypes = ctypes.c_char_p, []
+    return (function() or b"").decode(errors="replace")
