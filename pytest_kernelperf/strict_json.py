@@ -114,6 +114,8 @@ def _damage(data: bytes, message: str) -> str:
             return f"field {path} is {number}, not a finite number"
     except (ValueError, RecursionError):
         pass
-    if "truncated" in message:
+    opened = data.lstrip().startswith(b"{")
+    if "truncated" in message or (opened and not data.rstrip().endswith(b"}")):
         return "is cut off: it ends in the middle"
-    return f"is not JSON ({message[:1].lower()}{message[1:200]})"
+    what = message.removeprefix("JSON is malformed: ")[:200]
+    return f"is not JSON ({what[:1].lower()}{what[1:]})"

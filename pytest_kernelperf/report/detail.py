@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
 from pytest_kernelperf.report.text import one_line, printable
-from pytest_kernelperf.report.view import change_text, fills_text, time_text
+from pytest_kernelperf.report.view import change_text, fills_text
 
 SHOWN_NAMES = 8
 
@@ -64,7 +64,8 @@ def _indented(text: str) -> Iterator[str]:
 
 def _numbers(record: Record) -> Iterator[tuple[str, str]]:
     if record.time_us is not None:
-        yield "time", f"{time_text(record)} us"
+        stored = ", stored with the baseline" if record.time_is_stored else ""
+        yield "time", f"{units.format_time(record.time_us)} in {record.mode} mode{stored}"
     for comparison in record.comparisons:
         yield from _comparison(comparison)
     if any(fill.starved for fill in record.fills):

@@ -112,7 +112,7 @@ def change_text(comparison: Comparison | None) -> str:
     if comparison is None:
         return NO_DATA
     interval = units.format_interval(comparison.low_ratio, comparison.high_ratio)
-    against = "" if comparison.against == "baseline" else f" than {one_line(comparison.against)}"
+    against = "" if comparison.against == "baseline" else f" vs {one_line(comparison.against)}"
     return f"{units.format_change(comparison.change_ratio)} ({interval}){against}"
 
 

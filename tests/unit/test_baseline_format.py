@@ -1,0 +1,206 @@
+"""Baseline files: what is refused, and with which sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_kernelperf.baseline import format as baseline_format
+from pytest_kernelperf.baseline.format import Baseline, decode, encode
+from pytest_kernelperf.errors import BaselineError
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "baseline.json"
+NAME = "baselines/gfx1151-40cu/moe_add_inject.json"
+
+
+@pytest.fixture
+def text() -> bytes:
+    """A baseline file as it is written today."""
+    return GOLDEN.read_bytes()
+
+
+@pytest.fixture
+def baseline(text: bytes) -> Baseline:
+    """What it says."""
+    return decode(text, NAME)
+
+
+def changed(text: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
+    """The file after a change to its JSON."""
+    value = json.loads(text)
+    change(value)
+    return json.dumps(value).encode()
+
+
+def refusal(data: bytes, **options: Any) -> str:
+    """The sentence with which a file is refused."""
+    with pytest.raises(BaselineError) as caught:
+        decode(data, NAME, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def case_of(value: dict[str, Any]) -> dict[str, Any]:
+    """The only case of the golden file."""
+    case: dict[str, Any] = value["cases"][0]
+    return case
+
+
+def test_reading_and_writing_gives_the_same_bytes(text: bytes, baseline: Baseline) -> None:
+    """Claim: a file that was read is written again to the byte."""
+    assert encode(baseline) == text
+
+
+def test_a_case_has_its_medians_days_and_name(baseline: Baseline) -> None:
+    """Claim: the case's time is the median over processes of their medians."""
+    case = baseline.case("fused_column_tiles", 512)
+    assert case is not None
+    assert case.processes[0].median_us == 54.8848
+    assert case.time_us == 55.1044
+    assert case.days == 1
+    assert case.name == "fused_column_tiles at 512 tokens"
+    assert baseline.case("fused_column_tiles", 1) is None
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
+def test_a_number_that_is_none_is_refused_by_file_case_and_field(text: bytes, word: str) -> None:
+    """Claim: NaN and infinity are refused, and the sentence says where they are."""
+    sentence = refusal(text.replace(b"54.8848", word.encode()))
+    assert sentence.startswith(f"{NAME}: ")
+    assert "processes[0].times_us[1] is " in sentence
+    assert "cases[0]" in sentence
+
+
+def test_a_number_beyond_all_floats_is_refused(text: bytes) -> None:
+    """Claim: 1e999, which other readers take for infinity, is refused."""
+    assert "processes[0].times_us[1]: number out of range" in refusal(text.replace(b"54.8848", b"1e999"))
+
+
+@pytest.mark.parametrize("time", [0, -54.8, 0.0, -0.0])
+def test_a_time_that_no_clock_gives_is_refused(text: bytes, time: float) -> None:
+    """Claim: zero and negative times are refused by file, case and field."""
+    sentence = refusal(changed(text, lambda value: case_of(value)["processes"][2]["times_us"].__setitem__(1, time)))
+    assert sentence.startswith(
+        f"{NAME}: case fused_column_tiles at 512 tokens: field processes[2].times_us[1]: expected a number > 0.0: "
+    )
+
+
+@pytest.mark.parametrize("place", ["processes", "times_us"])
+def test_no_samples_are_refused(text: bytes, place: str) -> None:
+    """Claim: a case without samples, or a process without, is refused."""
+    owner = (lambda case: case) if place == "processes" else (lambda case: case["processes"][0])
+    sentence = refusal(changed(text, lambda value: owner(case_of(value)).update({place: []})))
+    assert "case fused_column_tiles at 512 tokens" in sentence
+    assert f"{place}: expected a list of length >= 1" in sentence
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [(2, "newer pytest-kernelperf: upgrade"), (0, "restore the file from git"), ("1", "restore"), (True, "restore")],
+)
+def test_an_unknown_version_is_refused_with_advice(text: bytes, version: object, words: str) -> None:
+    """Claim: another version is refused before anything else is looked at."""
+    sentence = refusal(changed(text, lambda value: value.update(version=version, more=1)))
+    assert f"has version {version}, and this pytest-kernelperf reads version 1" in sentence
+    assert words in sentence
+
+
+def test_a_missing_version_is_refused(text: bytes) -> None:
+    """Claim: a file without a version is not guessed at."""
+    assert "has no version" in refusal(changed(text, lambda value: value.pop("version")))
+
+
+def test_unknown_fields_are_refused_by_name(text: bytes) -> None:
+    """Claim: a field that this version does not know is refused, in the file and in a case."""
+    assert "has an unknown field `more`" in refusal(changed(text, lambda value: value.update(more=1)))
+    sentence = refusal(changed(text, lambda value: case_of(value).update(more=1)))
+    assert f"{NAME}: case fused_column_tiles at 512 tokens: has an unknown field `more`" in sentence
+
+
+def test_a_missing_field_is_refused_by_name(text: bytes) -> None:
+    """Claim: a case that lacks a field is refused."""
+    assert "has no field `object_digest`" in refusal(changed(text, lambda value: case_of(value).pop("object_digest")))
+
+
+def test_every_cut_is_refused(text: bytes) -> None:
+    """Claim: a file cut off anywhere is refused, and said to be cut off."""
+    for length in range(0, len(text) - 2, 7):
+        sentence = refusal(text[:length])
+        assert "is cut off" in sentence or "is empty" in sentence
+
+
+def test_a_file_of_another_device_is_refused(text: bytes) -> None:
+    """Claim: the key inside must be the folder's."""
+    sentence = refusal(text, folder_key="cpu-x")
+    assert sentence == (
+        f"{NAME}: was stored on device gfx1151-40cu but lies in the folder of cpu-x: "
+        "move it to the folder gfx1151-40cu, or delete it"
+    )
+
+
+def test_a_case_twice_or_out_of_order_is_refused(text: bytes) -> None:
+    """Claim: each case stands once, in order; a bad merge is seen."""
+    twice = changed(text, lambda value: value["cases"].append(case_of(value)))
+    assert "has case fused_column_tiles at 512 tokens twice" in refusal(twice)
+    unordered = changed(text, lambda value: value["cases"].append({**case_of(value), "tokens": 1}))
+    assert "has case fused_column_tiles at 1 token out of order" in refusal(unordered)
+
+
+@pytest.mark.parametrize("digest", ["../../etc/passwd", "a" * 63, "A" * 64, "a" * 64 + "\n"])
+def test_a_digest_that_is_none_is_refused(text: bytes, digest: str) -> None:
+    """Claim: what names a file can only be a digest."""
+    sentence = refusal(changed(text, lambda value: case_of(value).update(object_digest=digest)))
+    assert "field object_digest: expected text matching regex" in sentence
+
+
+@pytest.mark.parametrize("name", ["../x", ".hidden", "a b", "a/b", ""])
+def test_a_kernel_name_that_is_no_file_name_is_refused(text: bytes, name: str) -> None:
+    """Claim: what names a file is plain."""
+    assert "field kernel: expected text" in refusal(changed(text, lambda value: value.update(kernel=name)))
+
+
+def test_a_plan_that_uses_an_unknown_buffer_is_refused(text: bytes) -> None:
+    """Claim: a damaged plan never reaches a device."""
+    sentence = refusal(changed(text, lambda value: case_of(value)["buffers"].pop()))
+    assert "field plan.steps[0]: uses buffer x, which is not among its buffers" in sentence
+
+
+def test_a_plan_with_an_unknown_kernel_is_refused(text: bytes) -> None:
+    """Claim: each kernel that is launched has its instructions' digest."""
+    sentence = refusal(changed(text, lambda value: case_of(value).update(instruction_digests={})))
+    assert "has nothing for kernel fused_column_tiles" in sentence
+
+
+def test_a_case_that_cannot_be_named_is_counted(text: bytes) -> None:
+    """Claim: where a case has no name the sentence says which one it is."""
+    assert f"{NAME}: case number 1: " in refusal(changed(text, lambda value: case_of(value).pop("variant")))
+    assert f"{NAME}: case number 1: " in refusal(changed(text, lambda value: value.update(cases=[3])))
+
+
+@pytest.mark.parametrize(
+    "data", [b"[" * 100_000, b'{"version": 1, "cases": ' + b"[" * 100_000, b"\xff\xfe", b"[]", b"1"]
+)
+def test_what_is_no_baseline_is_refused(data: bytes) -> None:
+    """Claim: deep nesting, wrong bytes and other JSON are refused with a sentence, never a crash."""
+    assert refusal(data).startswith(f"{NAME}: ")
+
+
+def test_a_file_over_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    """Claim: size is looked at before anything is decoded."""
+    monkeypatch.setattr(baseline_format, "MAX_FILE_BYTES", 100)
+    assert f"has {len(text)} bytes, a baseline has at most 100" in refusal(text)
+
+
+@pytest.mark.parametrize("time", [float("nan"), float("inf"), 0.0, -1.0])
+def test_a_record_that_breaks_the_rules_is_not_written(baseline: Baseline, time: float) -> None:
+    """Claim: what would be refused when read is refused when written."""
+    case = baseline.cases[0]
+    process = msgspec.structs.replace(case.processes[0], times_us=(1.0, time))
+    broken = msgspec.structs.replace(baseline, cases=(msgspec.structs.replace(case, processes=(process,)),))
+    with pytest.raises(BaselineError, match="times_us"):
+        encode(broken)

@@ -1,0 +1,127 @@
+"""run.json: written whole, read strictly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pytest_kernelperf.errors import RunFileError
+from pytest_kernelperf.model import Run
+from pytest_kernelperf.report import run_file
+from pytest_kernelperf.report.run_file import decode_run, read_run, write_run
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "run.json"
+
+
+@pytest.fixture
+def run() -> Run:
+    """A run with every verdict."""
+    return read_run(GOLDEN)
+
+
+def refusal(change: Callable[[dict[str, Any]], object]) -> str:
+    """The sentence with which the golden run is refused after a change to its JSON."""
+    value = json.loads(GOLDEN.read_bytes())
+    change(value)
+    return refused(json.dumps(value).encode())
+
+
+def refused(data: bytes) -> str:
+    """The sentence with which bytes are refused."""
+    with pytest.raises(RunFileError) as caught:
+        decode_run(data, "run.json")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_what_is_written_is_read(tmp_path: Path, run: Run) -> None:
+    """Claim: a run comes back equal, its folder is made, and no temporary file stays."""
+    path = tmp_path / "out" / "run.json"
+    write_run(path, run)
+    assert read_run(path) == run
+    assert path.read_bytes() == GOLDEN.read_bytes()
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_a_number_that_is_none_is_not_written(tmp_path: Path, run: Run, number: float) -> None:
+    """Claim: NaN never reaches the file, and the old file stays."""
+    path = tmp_path / "run.json"
+    write_run(path, run)
+    broken = msgspec.structs.replace(run.records[0], time_us=number)
+    with pytest.raises(RunFileError, match=r"field records\[0\].time_us is"):
+        write_run(path, msgspec.structs.replace(run, records=(broken,)))
+    assert read_run(path) == run
+
+
+def test_what_could_not_be_read_is_not_written(tmp_path: Path, run: Run) -> None:
+    """Claim: limits hold when writing too."""
+    long = msgspec.structs.replace(run, environment={"x": "y" * 70_000})
+    with pytest.raises(
+        RunFileError, match=r"field environment\.x has 70000 characters, more than 65536: nothing was written"
+    ):
+        write_run(tmp_path / "run.json", long)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda v: v.update(version=2),
+            "has version 2, and this pytest-kernelperf reads version 1: it was written by a newer",
+        ),
+        (lambda v: v.pop("version"), "has no version"),
+        (lambda v: v.update(more=1), "has an unknown field `more`"),
+        (lambda v: v["records"][0].update(more=1), "field records[0]: has an unknown field `more`"),
+        (
+            lambda v: v["records"][1]["decision"].update(verdict="fine"),
+            "field records[1].decision.verdict: invalid enum",
+        ),
+        (lambda v: v["records"][0].update(time_us=-1), "record 1: field time_us is -1.0, not above 0"),
+        (lambda v: v["records"][0].update(moved_bytes=-1), "record 1: field moved_bytes is -1, below 0"),
+        (lambda v: v["records"][0]["case"].update(tokens=-1), "record 1: field case.tokens is -1, not a size"),
+        (lambda v: v["records"][0]["case"].update(variant="x" * 1001), "record 1: field variant has 1001 characters"),
+        (
+            lambda v: v["records"][0]["measurements"][0]["samples"][1].update(time_us=0),
+            "record 1: field measurements[0] has a sample whose time is not above 0",
+        ),
+        (lambda v: v.update(device=None), "field device: expected an object, got `null`"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_record_and_field(change: Callable[[dict[str, Any]], object], words: str) -> None:
+    """Claim: each refusal names file, record and field."""
+    sentence = refusal(change)
+    assert sentence.startswith("run.json: ")
+    assert words in sentence
+
+
+def test_counts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: records, measurements, samples and bytes have limits."""
+    for limit, words in (
+        ("MAX_RECORDS", "has 17 records, more than 0"),
+        ("MAX_MEASUREMENTS", "record 1: has 5 measurements, more than 0"),
+        ("MAX_SAMPLES", "record 1: field measurements[0] has 3 samples, more than 0"),
+        ("MAX_FILE_BYTES", "has more than 0 bytes"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(run_file, limit, 0)
+            assert words in refused(GOLDEN.read_bytes())
+
+
+def test_nan_is_refused_by_field() -> None:
+    """Claim: NaN in a stranger's file is refused, and the sentence says where it is."""
+    data = GOLDEN.read_bytes().replace(b'"time_us": 4.05', b'"time_us": NaN', 1)
+    assert "field records[1].time_us is nan" in refused(data)
+
+
+def test_a_file_that_is_missing_or_a_folder_is_said(tmp_path: Path) -> None:
+    """Claim: a path that cannot be read is one sentence with what to do."""
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(RunFileError, match=r"cannot be read .*: make it anew with pytest --kernelperf"):
+            read_run(path)
