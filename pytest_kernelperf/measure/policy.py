@@ -11,13 +11,15 @@ from pytest_kernelperf.model import Frozen
 class WarmUp:
     """Says when warming up may end: the last three batches of every arm lie within ``spread_ratio``, or time is up.
 
-    The bound matters: clocks of a machine that is warm already may never settle to 3 %.
+    The bounds matter: clocks of a machine that is warm already may never settle to 3 %, and a clock that stands
+    still never reaches a time limit.
     """
 
-    def __init__(self, limit_us: float, spread_ratio: float = 1.03, batches: int = 3) -> None:
+    def __init__(self, limit_us: float, spread_ratio: float = 1.03, batches: int = 3, max_batches: int = 200) -> None:
         self._limit_us = limit_us
         self._spread_ratio = spread_ratio
         self._batches = batches
+        self._max_batches = max_batches
         self._times_us: dict[str, list[float]] = {}
         self._spent_us = 0.0
 
@@ -31,7 +33,9 @@ class WarmUp:
         """Whether to go on to sampling."""
         if not self._times_us:
             return False
-        return self._spent_us >= self._limit_us or all(self._is_steady(times) for times in self._times_us.values())
+        if self._spent_us >= self._limit_us or max(map(len, self._times_us.values())) >= self._max_batches:
+            return True
+        return all(self._is_steady(times) for times in self._times_us.values())
 
     def time_us(self) -> float:
         """Time per round of the slowest arm, in us: the median of its last batches."""

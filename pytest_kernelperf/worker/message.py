@@ -9,6 +9,7 @@ here but in shared memory (``worker.array``), as a descriptor beside the message
 
 from __future__ import annotations
 
+import array
 import os
 import socket
 import struct
@@ -25,7 +26,7 @@ MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 MAX_DESCRIPTORS = 4
 
 _T = TypeVar("_T")
-_RECEIVE_FLAGS = socket.MSG_CMSG_CLOEXEC
+_DESCRIPTOR_BYTES = array.array("i").itemsize
 _HEADER = struct.Struct("<QQ")
 
 
@@ -203,12 +204,16 @@ class Receiver:
         wanted = self._missing_bytes()
         try:
             # Never read beyond this message: descriptors must stay with the message that they came with.
-            data, descriptors, _, _ = socket.recv_fds(
-                self._connection, min(wanted, 1 << 20), MAX_DESCRIPTORS, _RECEIVE_FLAGS
+            # recvmsg rather than recv_fds, which drops its flags: a compiler must not inherit the descriptors.
+            data, ancillary, _, _ = self._connection.recvmsg(
+                min(wanted, 1 << 20), socket.CMSG_SPACE(MAX_DESCRIPTORS * _DESCRIPTOR_BYTES), socket.MSG_CMSG_CLOEXEC
             )
         except ConnectionResetError as error:
             raise ConnectionClosed from error
-        self._descriptors += descriptors
+        for level, kind, packed in ancillary:
+            if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+                whole = packed[: len(packed) // _DESCRIPTOR_BYTES * _DESCRIPTOR_BYTES]
+                self._descriptors += array.array("i", whole)
         if not data:
             self.close()
             raise ConnectionClosed
