@@ -36,6 +36,10 @@ class ChildProject:
         """Run pytest in a process of its own, in this folder."""
         return self.pytester.runpytest_subprocess(*self.plugin_arguments, *arguments, timeout=timeout)
 
+    def run_here(self, *arguments: str) -> pytest.RunResult:
+        """Run pytest in this process, in this folder: quicker, for what needs no process of its own."""
+        return self.pytester.runpytest_inprocess(*self.plugin_arguments, *arguments)
+
 
 @pytest.fixture(scope="session")
 def plugin_arguments() -> tuple[str, ...]:
