@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import msgspec
-import numpy as np
 
 from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.format import Baseline, BaselineCase
@@ -19,53 +16,23 @@ from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError,
 from pytest_kernelperf.judge import Evidence, Failure
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, Record, SourceBundle, StoredComparison
-from pytest_kernelperf.session.recording import Work, is_identical, record_of, starved_expected
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle, StoredComparison
+from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
+from pytest_kernelperf.session.recording import (
+    STORE_ANEW,
+    Work,
+    is_identical,
+    obstacle_to_replay,
+    record_of,
+    starved_expected,
+)
 from pytest_kernelperf.session.subject import Subject, SubjectSource, target_facts
-from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Measures, Sleep, Taken, Timer, blocks_for, compare_taken
+from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Sleep, Taken, Timer, blocks_for, compare_taken
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.comparison import middle_time_us, process_medians_us
 from pytest_kernelperf.stats.mismatch import find_mismatch
 from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.stored import compare_stored
-from pytest_kernelperf.worker.array import InputSet
-
-Progress = Callable[[CaseId, str], None]
-Keep = Callable[[CodeObject, SourceBundle], None]
-
-
-class Workers(Measures, Protocol):
-    """What the guard needs of the worker pool."""
-
-    def facts(self) -> DeviceFacts:
-        """Return the device's facts."""
-
-    def compile(
-        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
-    ) -> CodeObject:
-        """Compile a bundle."""
-
-    def run(
-        self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
-    ) -> dict[str, np.ndarray]:
-        """Run a plan once and return outputs."""
-
-    @property
-    def profilers(self) -> tuple[str, ...]:
-        """Profilers seen in any worker."""
-
-    def close(self) -> None:
-        """Stop all workers."""
-
-
-class Machine(Protocol):
-    """The lock that guards on one machine share."""
-
-    def shared(self) -> AbstractContextManager[None]:
-        """Hold the machine with others, for compiling and references."""
-
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Hold the machine alone, for timing."""
 
 
 class Guard:
@@ -197,9 +164,10 @@ class Guard:
         subject = _ready(work)
         baseline = self._store.read(self.facts.key, work.spec.kernel.name)
         work.accepted = baseline.case(work.spec.doing.name, work.spec.tokens) if baseline else None
-        if work.accepted is not None and work.accepted.mode != work.settings.mode:
-            mode = work.accepted.mode
-            work.notes += (f"its baseline was taken in {mode} mode, so nothing is compared in {work.settings.mode} mode",)
+        if work.accepted is not None and (obstacle := obstacle_to_replay(subject, work.accepted, work.settings)):
+            if self.settings.update_reason is None:
+                raise BaselineError(f"{work.spec.case}: {obstacle}: store it anew with {STORE_ANEW}")
+            work.notes += (f"measured afresh, since {obstacle}",)
             work.accepted = None
         same = work.accepted is not None and is_identical(subject, work.accepted)
         work.evidence = msgspec.structs.replace(
@@ -230,7 +198,7 @@ class Guard:
         timer = self._timer(work)
         arms = [Arm("head", subject.code, subject.plan)]
         if work.accepted is not None:
-            arms.append(Arm("baseline", self._accepted_code(work.accepted, work), work.accepted.plan))
+            arms.append(Arm("baseline", self._accepted_code(work.accepted), work.accepted.plan))
         alone = work.accepted is None
         processes = 1 if alone and self.settings.update_reason is None else work.settings.processes
         blocks = FEWEST_BLOCKS if alone else blocks_for(policy)
@@ -284,14 +252,8 @@ class Guard:
             contended_by=work.evidence.contended_by or taken.contended_by,
         )
 
-    def _accepted_code(self, accepted: BaselineCase, work: Work) -> CodeObject:
+    def _accepted_code(self, accepted: BaselineCase) -> CodeObject:
         data = self._store.read_object(self.facts.key, accepted.object_digest)
-        missing = [spec.name for spec in accepted.buffers if spec not in _ready(work).buffers]
-        if missing:
-            raise BaselineError(
-                f"{work.spec.case}: the accepted plan needs buffer {missing[0]} as it was (shape and type), which the "
-                "inputs no longer have: accept the new inputs with pytest --kernelperf --update-baselines=REASON"
-            )
         return CodeObject(accepted.object_digest, data, {})
 
     def _policy(self, settings: CaseSettings) -> Policy:

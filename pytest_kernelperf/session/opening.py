@@ -5,7 +5,8 @@ from __future__ import annotations
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.measure.lock import MachineLock, lock_path
 from pytest_kernelperf.model import CaseId
-from pytest_kernelperf.session.guard import Guard, Progress
+from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.session.part import Progress
 from pytest_kernelperf.settings import Settings
 from pytest_kernelperf.worker.pool import Limits, WorkerPool
 
@@ -23,7 +24,6 @@ def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress
     limit_s = settings.case_timeout_s
     pool = WorkerPool(
         settings.runtime,
-        size=settings.case.processes,
         limits=Limits(compile_s=limit_s, run_s=limit_s, measure_s=limit_s),
         clock_script=settings.clock_script,
         root_pid=root_pid,

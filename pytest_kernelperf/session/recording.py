@@ -18,6 +18,8 @@ from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings
 from pytest_kernelperf.stats.comparison import middle_time_us
 
+STORE_ANEW = "pytest --kernelperf --update-baselines=REASON"
+
 
 @dataclass
 class Work:
@@ -56,6 +58,16 @@ def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
         and subject.plan.digest == accepted.plan.digest
         and subject.buffers == accepted.buffers
     )
+
+
+def obstacle_to_replay(subject: Subject, accepted: BaselineCase, settings: CaseSettings) -> str:
+    """Say why the accepted binary cannot be measured beside the head; empty when it can."""
+    missing = [spec.name for spec in accepted.buffers if spec not in subject.buffers]
+    if missing:
+        return f"its accepted plan needs buffer {missing[0]} in the shape and type that it had"
+    if accepted.mode != settings.mode:
+        return f"its baseline was taken in {accepted.mode} mode, and modes are never compared"
+    return ""
 
 
 def starved_expected(spec: CaseSpec) -> str:

@@ -134,7 +134,9 @@ def test_faults_are_one_sentence_each_and_the_others_are_judged(guarded: Any) ->
 
 def test_an_endless_kernel_is_stopped(guarded: Any) -> None:
     """By its time limit; the next case runs in a fresh worker."""
-    guarded.replace("scale.hip", "if (i < n) y[i] = factor", "volatile int go = 1;\n    while (go) {}\n    y[i] = factor")
+    guarded.replace(
+        "scale.hip", "if (i < n) y[i] = factor", "volatile int go = 1;\n    while (go) {}\n    y[i] = factor"
+    )
     result = guarded.guard("-o", "kernelperf_case_timeout_s=5", "-k", "8 and not factor_two")
     assert result.ret == 1
     assert guarded.verdicts() == {"plain-8": "hung", "strided-8": "new"}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_kernelperf import At, Copy, Fill, Floor, Kernel, Launch
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, KernelFacts, Parameter, Plan
-from pytest_kernelperf.plan import build_plan, buffer_specs, check_signature, collect_bundle
+from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature, collect_bundle
 
 CASE = CaseId("scale", "plain", 7)
 DEVICE = DeviceFacts("cpu", "lib", "cpu-x", "x", "x86-64", 40, 20, 32, 1024, 65536, 2**30)
@@ -108,7 +108,10 @@ def test_a_floor_is_no_part_of_the_digest() -> None:
 
 
 @given(
-    grid=st.integers(1, 1000), block=st.integers(1, 1024), value=st.integers(-(2**31), 2**31 - 1), shared=st.integers(0, 64)
+    grid=st.integers(1, 1000),
+    block=st.integers(1, 1024),
+    value=st.integers(-(2**31), 2**31 - 1),
+    shared=st.integers(0, 64),
 )
 def test_a_digest_changes_with_all_that_runs(grid: int, block: int, value: int, shared: int) -> None:
     """Equal plans have equal digests, and a change of any part changes it."""

@@ -1,0 +1,50 @@
+"""What the guard is put together from, as it sees it: the real parts and their scripted doubles both fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import numpy as np
+
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, SourceBundle
+from pytest_kernelperf.session.timing import Measures
+from pytest_kernelperf.worker.array import InputSet
+
+Progress = Callable[[CaseId, str], None]
+Keep = Callable[[CodeObject, SourceBundle], None]
+
+
+class Workers(Measures, Protocol):
+    """What the guard needs of the worker pool."""
+
+    def facts(self) -> DeviceFacts:
+        """Return the device's facts."""
+
+    def compile(
+        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
+    ) -> CodeObject:
+        """Compile a bundle."""
+
+    def run(
+        self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
+    ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Run a plan once and return outputs."""
+
+    @property
+    def profilers(self) -> tuple[str, ...]:
+        """Profilers seen in any worker."""
+
+    def close(self) -> None:
+        """Stop all workers."""
+
+
+class Machine(Protocol):
+    """The lock that guards on one machine share."""
+
+    def shared(self) -> AbstractContextManager[None]:
+        """Hold the machine with others, for compiling and references."""
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Hold the machine alone, for timing."""
