@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+PLAIN = '"x", "y"]\n    return [Launch("scale",'
 SLOWER_PLAIN = "if (i < n) y[i] = factor * x[i];", "if (i < n) y[i] = x[i] * factor + 0.0f * i;"
 
 
@@ -154,10 +155,10 @@ def test_a_source_that_does_not_compile_is_said_with_its_line(guarded: Any) -> N
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ('np.float32(3), "x", "y"]\n    return [Launch("scale",', '3.0, "x", "y"]\n    return [Launch("scale",', "bare Python"),
-        ('np.float32(3), "x", "y"]\n    return [Launch("scale",', '"x", "y"]\n    return [Launch("scale",', "takes 4 arguments"),
-        ('[np.int32(256 * tokens), np.float32(3), "x", "y"]\n    return [Launch("scale",',
-         '[np.int64(256 * tokens), np.float32(3), "x", "y"]\n    return [Launch("scale",', "np.int64 is given"),
+        ("np.float32(3), " + PLAIN, "3.0, " + PLAIN, "bare Python"),
+        ("np.float32(3), " + PLAIN, PLAIN, "takes 4 arguments"),
+        ("np.int32(256 * tokens), np.float32(3), " + PLAIN,
+         "np.int64(256 * tokens), np.float32(3), " + PLAIN, "np.int64 is given"),
         ('Launch("scale",', 'Launch("scaled",', "the source has no such kernel; it has scale, scale_strided"),
         ("dtype=np.float32)", "dtype=np.float64)", "holds float64"),
         ('{"y": np.float32(3) * x}', '{"z": x}', "returns 'z'"),

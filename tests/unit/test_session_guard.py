@@ -317,6 +317,29 @@ def test_a_damaged_baseline_fails_its_cases(bench: Bench) -> None:
     assert "k.json" in record.decision.reason
 
 
+def test_a_baseline_of_another_mode_fails_instead_of_passing_for_new(bench: Bench) -> None:
+    """A changed setting must not switch the guard off; storing anew takes a reason."""
+    bench.accept("plain")
+    queued = CaseSettings(mode="queued")
+    record = bench.check(settings=queued)
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.FAILED, True)
+    assert "taken in graph mode" in record.decision.reason
+    bench.settings = dataclasses.replace(bench.settings, update_reason="queued now", case=queued)
+    record = bench.check(settings=queued)
+    assert record.decision.verdict is Verdict.ACCEPTED
+    assert any("measured afresh" in note for note in record.notes)
+
+
+def test_changed_inputs_cannot_be_compared_and_fail(bench: Bench) -> None:
+    """The accepted plan needs its buffers as they were."""
+    bench.accept("plain")
+    bench.kernel._inputs = lambda tokens: {"x": np.ones(16, np.float32), "y": np.zeros(16, np.float32)}
+    record = bench.check()
+    assert record.decision.verdict is Verdict.FAILED
+    assert "buffer x in the shape and type that it had" in record.decision.reason
+    assert "--update-baselines" in record.decision.reason
+
+
 def test_full_times_identical_cases_too(bench: Bench) -> None:
     """Asked for, the identical case is measured and is unchanged."""
     bench.accept("plain")

@@ -1,0 +1,47 @@
+"""The environment's facts: what may explain a change of speed, and nothing that names a person or a machine."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from pathlib import Path
+
+import msgspec
+from scripted_workers import FACTS
+
+from pytest_kernelperf.environment import describe_environment, differing_environment
+
+
+def test_readable_facts_are_recorded_and_missing_ones_left_out(tmp_path: Path) -> None:
+    """Governor and performance level come from sysfs, variables by name."""
+    governor = tmp_path / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
+    level = tmp_path / "sys/class/drm/card1/device/power_dpm_force_performance_level"
+    for path, text in ((governor, "performance\n"), (level, "auto\n")):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    facts = msgspec.structs.replace(FACTS, compiler="g++ 12.2.0")
+    found = describe_environment(facts, {"HIP_LAUNCH_BLOCKING": "1", "HOME": "/home/someone"}, tmp_path)
+    assert found == {
+        "kernel_release": platform.release(),
+        "cpu_governor": "performance",
+        "amdgpu_performance_level": "auto",
+        "compiler": "g++ 12.2.0",
+        "HIP_LAUNCH_BLOCKING": "1",
+    }
+
+
+def test_no_host_name_is_recorded(tmp_path: Path) -> None:
+    """A run file goes to strangers."""
+    found = describe_environment(FACTS, {"HOSTNAME": socket.gethostname()}, tmp_path)
+    assert "HOSTNAME" not in found
+
+
+def test_a_change_is_said_with_both_sides() -> None:
+    """Also what came and what went."""
+    then = {"compiler": "g++ 12", "driver": "1"}
+    now = {"compiler": "g++ 13", "HIP_LAUNCH_BLOCKING": "1"}
+    assert differing_environment(then, now) == [
+        "HIP_LAUNCH_BLOCKING: not set -> 1",
+        "compiler: g++ 12 -> g++ 13",
+        "driver: 1 -> not set",
+    ]
