@@ -58,14 +58,15 @@ DEFAULT_LIMITS = Limits()
 class _Slot:
     """A place in the pool: its worker, if one is alive, and the code objects that this worker was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, process: int) -> None:
+        self.process = process
         self.lock = threading.RLock()
         self.worker: WorkerProcess | None = None
         self.sent: set[str] = set()
 
 
 class WorkerPool:
-    """Up to ``size`` device workers, started when first asked and alive together; process ``i`` is slot ``i``.
+    """Device workers, started when first asked and alive together: process 0, 1, … as the caller numbers them.
 
     Every method sends one request to one worker and waits for its answer. A worker that dies or overruns its limit
     is killed with all its children; the error names the case, the kernel and what it was at, and the slot's next
@@ -78,7 +79,6 @@ class WorkerPool:
         self,
         runtime: str = "auto",
         *,
-        size: int = 5,
         limits: Limits = DEFAULT_LIMITS,
         clock_script: Path | None = None,
         root_pid: int | None = None,
@@ -87,24 +87,22 @@ class WorkerPool:
 
         Args:
             runtime: ``auto``, ``rocm``, ``cuda`` or ``cpu``.
-            size: how many workers.
             limits: how long each kind of request may take.
             clock_script: a JSON file of scripted times (``measure.stopwatch``), to test the guard itself.
             root_pid: the process whose tree is ours when activity is judged; None: this process.
         """
-        self.size = size
         self._runtime = runtime
         self._limits = limits
         self._clock_script = str(clock_script.resolve()) if clock_script else None
         self._root_pid = root_pid or os.getpid()
-        self._slots = tuple(_Slot() for _ in range(size))
+        self._slots: dict[int, _Slot] = {}
         self._facts: DeviceFacts | None = None
         self._profilers: dict[str, None] = {}
 
     def facts(self) -> DeviceFacts:
         """Return the device's facts; starts the first worker if none has started yet."""
         if self._facts is None:
-            slot = self._slots[0]
+            slot = self._slot(0)
             with slot.lock:
                 self._start(slot)
         assert self._facts is not None
@@ -145,7 +143,7 @@ class WorkerPool:
             _close_all(descriptors)
 
     def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
-        """Take the request's samples in process ``process`` (0 to ``size`` - 1).
+        """Take the request's samples in process ``process``.
 
         ``Measurement.invalid`` holds a sentence where the samples must not be used (traced, outputs gone bad, no
         usable sample); ``foreign_cores`` and ``contended_by`` say who else was active. Measuring again is up to the
@@ -166,11 +164,11 @@ class WorkerPool:
     @property
     def pids(self) -> tuple[int, ...]:
         """Process ids of the workers that are alive."""
-        return tuple(slot.worker.pid for slot in self._slots if slot.worker and slot.worker.alive)
+        return tuple(slot.worker.pid for slot in self._slots.values() if slot.worker and slot.worker.alive)
 
     def close(self) -> None:
         """Kill all workers and their children. Idempotent."""
-        for slot in self._slots:
+        for slot in self._slots.values():
             if slot.worker:
                 slot.worker.kill()
                 slot.worker = None
@@ -188,7 +186,7 @@ class WorkerPool:
     def _ask(
         self, process: int, request: Request, limit_s: float, subject: str, inputs: InputSet | None = None
     ) -> tuple[Reply, list[int]]:
-        slot = self._slots[process]
+        slot = self._slot(process)
         descriptors = (inputs.fd,) if inputs else ()
         with slot.lock:
             worker = self._start(slot)
@@ -205,11 +203,14 @@ class WorkerPool:
                 raise _error_of(reply, subject)
             return reply, received
 
+    def _slot(self, process: int) -> _Slot:
+        return self._slots.setdefault(process, _Slot(process))
+
     def _start(self, slot: _Slot) -> WorkerProcess:
         if slot.worker and slot.worker.alive:
             return slot.worker
         slot.worker, slot.sent = WorkerProcess(), set()
-        hello = Hello(self._runtime, self._slots.index(slot), self._clock_script)
+        hello = Hello(self._runtime, slot.process, self._clock_script)
         try:
             reply, _ = _exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
             if isinstance(reply, Failure):

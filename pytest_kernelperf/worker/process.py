@@ -17,6 +17,8 @@ from pytest_kernelperf.errors import WorkerCrashed, WorkerHung
 from pytest_kernelperf.worker.board import StatusBoard
 from pytest_kernelperf.worker.message import ConnectionClosed, Receiver, send
 
+PROGRAM = ("-m", "pytest_kernelperf.worker.program")
+
 _CAPTURE_BYTES = 16 * 1024
 _WORDS_LENGTH = 240
 _EXIT_GRACE_S = 5.0
@@ -37,8 +39,8 @@ class WorkerProcess:
     Not safe for several threads at once; the pool holds a lock per worker.
     """
 
-    def __init__(self) -> None:
-        """Start ``python -m pytest_kernelperf.worker.program`` in a session of its own.
+    def __init__(self, program: tuple[str, ...] = PROGRAM) -> None:
+        """Start Python with ``program`` and the numbers of three descriptors, in a session of its own.
 
         Should this process die, however it does, the life pipe closes and the worker's guardian kills that session.
         """
@@ -51,8 +53,7 @@ class WorkerProcess:
             self._popen = subprocess.Popen(
                 [
                     sys.executable,
-                    "-m",
-                    "pytest_kernelperf.worker.program",
+                    *program,
                     *(str(fd) for fd in (theirs.fileno(), board_fd, life_read)),
                 ],
                 stdin=subprocess.DEVNULL,
