@@ -214,7 +214,7 @@ class WorkerPool:
         try:
             reply, _ = _exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
             if isinstance(reply, Failure):
-                raise _error_of(reply, "no device worker can start")
+                raise UsageError(reply.sentence) if reply.kind == "usage" else RuntimeUnavailable(reply.sentence)
             answer = _expect(reply, Ready)
         except WorkerFailure as error:
             raise RuntimeUnavailable(str(error)) from None

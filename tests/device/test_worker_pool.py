@@ -1,0 +1,336 @@
+"""The whole way to a device and back, on the cpu runtime: real kernels that work, fail, crash and hang."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pytest_kernelperf.errors import (
+    CompileError,
+    DeviceError,
+    RuntimeUnavailable,
+    UsageError,
+    WorkerCrashed,
+    WorkerHung,
+)
+from pytest_kernelperf.measure.request import Arm, MeasureRequest
+from pytest_kernelperf.model import (
+    BufferArgument,
+    CaseId,
+    CodeObject,
+    CopyStep,
+    FillStep,
+    LaunchStep,
+    Plan,
+    ScalarArgument,
+    SourceBundle,
+)
+from pytest_kernelperf.worker.array import InputSet
+from pytest_kernelperf.worker.pool import Limits, WorkerPool
+
+SOURCE = """
+#include <hip/hip_runtime.h>
+extern "C" __global__ void add_one(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] += 1.0f;
+}
+extern "C" __global__ void grow(float* x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 1e9f;
+}
+extern "C" __global__ void wild(float* x, long long offset) { x[offset] = 1.0f; }
+extern "C" __global__ void endless(volatile float* x) { while (x[0] < 1e30f) { } }
+"""
+
+CASE = CaseId("kernel", "variant", 64)
+COUNT = 1000
+
+
+def int32(value: int) -> ScalarArgument:
+    """An int argument."""
+    return ScalarArgument("<i4", np.int32(value).tobytes(), 4)
+
+
+def launch(kernel: str, *arguments: BufferArgument | ScalarArgument, threads: int = 64) -> LaunchStep:
+    """A launch that covers all values."""
+    return LaunchStep(kernel, (-(-COUNT // threads), 1, 1), (threads, 1, 1), arguments)
+
+
+X = BufferArgument("x")
+ADD_ONE = launch("add_one", X, int32(COUNT))
+WILD = LaunchStep("wild", (1, 1, 1), (1, 1, 1), (X, ScalarArgument("<i8", np.int64(1 << 44).tobytes(), 8)))
+ENDLESS = LaunchStep("endless", (1, 1, 1), (1, 1, 1), (X,))
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    """A pool on the cpu runtime with a short limit for runs, since one of them never ends."""
+    with WorkerPool("cpu", limits=Limits(run_s=5.0, compile_s=300.0)) as workers:
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def code(pool: WorkerPool) -> CodeObject:
+    """The compiled kernels."""
+    return pool.compile(SourceBundle("kernels.hip", {"kernels.hip": SOURCE}), ("add_one", "wild", "endless"), case=CASE)
+
+
+@pytest.fixture(scope="module")
+def inputs() -> Iterator[InputSet]:
+    """Buffers ``x`` and ``y``."""
+    with InputSet.create({"x": np.arange(COUNT, dtype=np.float32), "y": np.zeros(COUNT, np.float32)}) as arrays:
+        yield arrays
+
+
+def run(pool: WorkerPool, code: CodeObject, inputs: InputSet, *steps: LaunchStep | FillStep | CopyStep) -> np.ndarray:
+    """``x`` after some steps."""
+    return pool.run(CASE, Plan(steps), code, inputs, ("x",))["x"]
+
+
+def test_a_plan_runs_and_its_outputs_come_back(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """Launches, fills and copies in order; every run starts from the inputs."""
+    for _ in range(2):
+        np.testing.assert_array_equal(run(pool, code, inputs, ADD_ONE, ADD_ONE), np.arange(COUNT, dtype=np.float32) + 2)
+    copy = CopyStep("y", "x", 0, 0, 4 * COUNT)
+    got = pool.run(CASE, Plan((ADD_ONE, copy, FillStep("x", 0, 0, 4 * COUNT))), code, inputs, ("y", "x"))
+    np.testing.assert_array_equal(got["y"], np.arange(COUNT, dtype=np.float32) + 1)
+    np.testing.assert_array_equal(got["x"], np.zeros(COUNT, np.float32))
+
+
+def test_other_inputs_are_other_inputs(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """A worker keeps the last inputs by their digest, and takes new ones where that differs."""
+    with InputSet.create({"x": np.full(COUNT, 5, np.float32)}) as fives:
+        np.testing.assert_array_equal(run(pool, code, fives, ADD_ONE), np.full(COUNT, 6, np.float32))
+    assert run(pool, code, inputs, ADD_ONE)[3] == 4
+
+
+def test_a_wild_store_is_one_sentence_and_the_next_case_runs_in_a_fresh_worker(
+    pool: WorkerPool, code: CodeObject, inputs: InputSet
+) -> None:
+    """It names case, signal, step and kernel; another process's worker is not touched."""
+    pool.run(CASE, Plan((ADD_ONE,)), code, inputs, ("x",), process=1)
+    run(pool, code, inputs, ADD_ONE)
+    first, second = pool.pids
+    with pytest.raises(WorkerCrashed) as failure:
+        run(pool, code, inputs, ADD_ONE, WILD)
+    sentence = str(failure.value)
+    assert sentence.startswith("kernel variant at 64 tokens: the device worker died of SIGSEGV")
+    assert "while running step 2 of 2, wild" in sentence
+    assert "\n" not in sentence
+    assert run(pool, code, inputs, ADD_ONE)[0] == 1
+    assert first not in pool.pids
+    assert second in pool.pids
+
+
+def test_an_endless_kernel_is_one_sentence_and_is_killed(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """It names the limit and the kernel."""
+    with pytest.raises(WorkerHung) as failure:
+        run(pool, code, inputs, ENDLESS)
+    assert str(failure.value) == (
+        "kernel variant at 64 tokens: no answer within 5 s while running step 1 of 1, endless; "
+        "the device worker was killed"
+    )
+    assert run(pool, code, inputs, ADD_ONE)[0] == 1
+
+
+def test_a_kernel_that_crashes_or_hangs_while_timed_is_named_too(
+    pool: WorkerPool, code: CodeObject, inputs: InputSet
+) -> None:
+    """With the arm it belongs to."""
+    arm = Arm("head", code, Plan((WILD,)))
+    with pytest.raises(WorkerCrashed, match=r"SIGSEGV .* while running head \(wild\) for the first time"):
+        pool.measure(0, MeasureRequest(CASE, "loop", (arm,), blocks=1), inputs)
+
+
+def test_source_that_does_not_compile_is_one_sentence_and_the_worker_lives(pool: WorkerPool) -> None:
+    """The compiler's words are in the log."""
+    pool.facts()
+    before = pool.pids
+    bad = SourceBundle("bad.hip", {"bad.hip": 'extern "C" __global__ void k(float* x) { undeclared_thing = 1; }'})
+    with pytest.raises(CompileError) as failure:
+        pool.compile(bad, ("k",), case=CASE)
+    assert str(failure.value).startswith("kernel variant at 64 tokens, bad.hip: bad.hip")
+    assert "\n" not in str(failure.value)
+    assert "undeclared_thing" in failure.value.log
+    assert set(before) <= set(pool.pids)
+
+
+def test_a_kernel_that_is_not_in_the_source_is_said_by_name(pool: WorkerPool) -> None:
+    """With what is there instead."""
+    with pytest.raises(CompileError, match=r"has no kernel 'subtract_one': it has add_one"):
+        pool.compile(SourceBundle("kernels.hip", {"kernels.hip": SOURCE}), ("subtract_one",), case=CASE)
+
+
+def test_a_failing_hip_call_names_step_and_kernel(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """A block that is too large is HIP's own error; the next request has a fresh worker."""
+    with pytest.raises(
+        DeviceError, match=r"kernel variant at 64 tokens: step 2 of 2, add_one: .*hipModuleLaunchKernel"
+    ):
+        run(pool, code, inputs, ADD_ONE, launch("add_one", X, int32(COUNT), threads=100_000))
+    assert run(pool, code, inputs, ADD_ONE)[0] == 1
+
+
+def test_what_a_plan_cannot_mean_is_refused(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """Unknown buffers and outputs, by name."""
+    with pytest.raises(UsageError, match="'z'"):
+        run(pool, code, inputs, launch("add_one", BufferArgument("z"), int32(COUNT)))
+    with pytest.raises(UsageError, match="the output 'z' is none of the buffers x, y"):
+        pool.run(CASE, Plan((ADD_ONE,)), code, inputs, ("z",))
+
+
+def test_samples_of_two_arms_come_in_complete_blocks(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """In every mode, on the real clock, with times that can be times."""
+    arms = (Arm("head", code, Plan((ADD_ONE,))), Arm("baseline", code, Plan((ADD_ONE, ADD_ONE))))
+    for mode in ("graph", "queued", "loop"):
+        request = MeasureRequest(
+            CASE, mode, arms, blocks=3, seed=1, target_us=300.0, warm_up_us=1000.0, check_outputs=("x",)
+        )
+        measured = pool.measure(1, request, inputs)
+        assert (measured.process, measured.mode, measured.fallback, measured.invalid) == (1, mode, "", "")
+        assert sorted((s.block, s.arm) for s in measured.samples) == sorted(
+            (block, arm.name) for block in range(3) for arm in arms
+        )
+        assert all(s.time_us > 0 for s in measured.samples)
+        assert 1 <= measured.rounds <= 200
+
+
+def test_a_plan_that_overflows_when_repeated_is_invalid(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """Infinities are not what the kernel is for."""
+    arm = Arm("head", code, Plan((launch("grow", X, int32(COUNT)),)))
+    request = MeasureRequest(CASE, "graph", (arm,), blocks=1, rounds=20, check_outputs=("x",))
+    assert pool.measure(0, request, inputs).invalid.startswith(
+        "arm head leaves 999 values of x infinite or NaN after 20"
+    )
+
+
+def test_a_worker_that_forgot_a_code_object_is_sent_it_again(
+    pool: WorkerPool, code: CodeObject, inputs: InputSet
+) -> None:
+    """The parent leaves the bytes out where it sent them before; the worker keeps a bounded number."""
+    run(pool, code, inputs, ADD_ONE)
+    for number in range(40):
+        other = CodeObject(f"{number:064}", code.data, {})
+        run(pool, other, inputs, ADD_ONE)
+    assert run(pool, code, inputs, ADD_ONE)[0] == 1
+
+
+def test_several_workers_work_at_the_same_time(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """Threads may use different processes, and share one."""
+    wrong: list[object] = []
+
+    def work(process: int) -> None:
+        try:
+            for _ in range(3):
+                got = pool.run(CASE, Plan((ADD_ONE,)), code, inputs, ("x",), process=process)["x"]
+                assert got[7] == 8
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(process,)) for process in (0, 1, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_facts_are_the_cpu_runtimes(pool: WorkerPool) -> None:
+    """The library that answers is the package's own."""
+    facts = pool.facts()
+    assert facts.runtime == "cpu"
+    assert facts.key.startswith("cpu-")
+    assert "_native" in facts.library
+
+
+def test_a_worker_killed_from_outside_is_noticed(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
+    """The kernel's out-of-memory killer does that; the next request has a fresh worker."""
+    run(pool, code, inputs, ADD_ONE)
+    os.kill(pool.pids[0], signal.SIGKILL)
+    with pytest.raises(WorkerCrashed, match="SIGKILL"):
+        run(pool, code, inputs, ADD_ONE)
+    assert run(pool, code, inputs, ADD_ONE)[0] == 1
+
+
+def test_closing_ends_every_worker(code: CodeObject, inputs: InputSet) -> None:
+    """Nothing is left after the session."""
+    pool = WorkerPool("cpu")
+    for process in (0, 3):
+        pool.run(CASE, Plan((ADD_ONE,)), code, inputs, ("x",), process=process)
+    pids = pool.pids
+    pool.close()
+    pool.close()
+    assert len(pids) == 2
+    assert pool.pids == ()
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+def test_a_preloaded_library_makes_samples_invalid_and_is_named(
+    code: CodeObject, inputs: InputSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever it is: nobody can know what it does to times."""
+    monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
+    with WorkerPool("cpu") as pool:
+        request = MeasureRequest(CASE, "graph", (Arm("head", code, Plan((ADD_ONE,))),), blocks=1)
+        measured = pool.measure(0, request, inputs)
+        assert measured.invalid.startswith("not untraced: LD_PRELOAD=libm.so.6")
+        assert measured.samples == ()
+        assert pool.profilers == ("LD_PRELOAD=libm.so.6",)
+
+
+def test_a_scripted_clock_replaces_times_and_nothing_else(code: CodeObject, inputs: InputSet, tmp_path: Path) -> None:
+    """Outputs stay real, times are the script's, and the script's crash names what was timed."""
+    script = tmp_path / "clock.json"
+    script.write_text(
+        '{"version": 1, "rules": ['
+        '{"match": {"arm": "head"}, "us": 133.0},'
+        '{"match": {"arm": "doomed"}, "us": 1.0, "fault": "crash"},'
+        '{"match": {}, "us": 100.0, "contended_by": "pid 3 (make)"}]}'
+    )
+    plan = Plan((ADD_ONE,))
+    with WorkerPool("cpu", clock_script=script) as pool:
+        assert run(pool, code, inputs, ADD_ONE)[0] == 1
+        arms = (Arm("head", code, plan), Arm("baseline", code, plan))
+        measured = pool.measure(0, MeasureRequest(CASE, "graph", arms, blocks=2), inputs)
+        assert measured.times_us("head") == (133.0, 133.0)
+        assert measured.times_us("baseline") == (100.0, 100.0)
+        assert measured.contended_by == ""
+        alone = pool.measure(0, MeasureRequest(CASE, "graph", arms[1:], blocks=2), inputs)
+        assert alone.contended_by == "pid 3 (make)"
+        with pytest.raises(WorkerCrashed, match=r"died of SIGSEGV .* while .* doomed \(add_one\)"):
+            pool.measure(0, MeasureRequest(CASE, "graph", (Arm("doomed", code, plan),), blocks=2), inputs)
+
+
+def test_a_runtime_that_is_not_here_is_one_sentence() -> None:
+    """No worker can start; the sentence says what is missing."""
+    with WorkerPool("none") as pool, pytest.raises(RuntimeUnavailable, match="'none'"):
+        pool.facts()
+    with WorkerPool("none") as pool:
+        assert pool.pids == ()
+
+
+def test_a_worker_that_cannot_import_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken installation is not a crashed kernel."""
+    (tmp_path / "msgspec").mkdir()
+    (tmp_path / "msgspec" / "__init__.py").write_text("raise ImportError('this msgspec is broken')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with WorkerPool("cpu") as pool, pytest.raises(RuntimeUnavailable) as failure:
+        pool.facts()
+    assert "this msgspec is broken" in str(failure.value)
+    assert "\n" not in str(failure.value)
+
+
+def test_a_clock_script_that_is_none_is_said_at_the_start(tmp_path: Path) -> None:
+    """By its path, before anything is measured."""
+    with (
+        WorkerPool("cpu", clock_script=tmp_path / "none.json") as pool,
+        pytest.raises(UsageError, match=r"none\.json cannot be read"),
+    ):
+        pool.facts()
