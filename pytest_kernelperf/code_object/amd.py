@@ -154,7 +154,7 @@ def _rest(elf: Elf, taken: list[Symbol]) -> bytes:
     """What belongs to no kernel: other functions without the padding between them, and data."""
     digest = hashlib.sha256()
     for section in elf.sections:
-        if section.type == "SHT_NOBITS" and section.size:
+        if section.type == "SHT_NOBITS" and section.name.startswith((".bss", ".tbss")):  # .relro_padding is layout
             digest.update(f"zero {section.size}\n".encode())
         if section.type != "SHT_PROGBITS" or not section.name.startswith((".text", ".rodata", ".data", ".tdata")):
             continue

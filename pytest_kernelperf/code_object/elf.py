@@ -175,4 +175,3 @@ def refusing_damage(what: str) -> Iterator[None]:
         raise CodeObjectError(f"damaged code object ({what}): {error}") from error
     except Exception as error:  # pyelftools and msgspec raise many types on damage, none of them the user's concern
         raise CodeObjectError(f"damaged code object ({what}): {type(error).__name__} {error}".strip()) from error
-

@@ -215,9 +215,7 @@ class Loop(Owner):
 
     def _native(self, name: str, rounds: Rounds, *arguments: object) -> _Result:
         result = _Result()
-        getattr(self._library, name)(
-            ctypes.byref(self._calls), self.stream.handle, *arguments, ctypes.byref(result)
-        )
+        getattr(self._library, name)(ctypes.byref(self._calls), self.stream.handle, *arguments, ctypes.byref(result))
         if result.error:
             call = _CALLS[result.failed_call - 1][1]
             step = f" ({rounds.names[result.failed_step]})" if 0 <= result.failed_step < len(rounds.names) else ""
