@@ -15,7 +15,23 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-TOOLS = ("bash", "cat", "cp", "cut", "dirname", "env", "find", "flock", "mkdir", "mv", "rm", "sha256sum", "sleep", "sort", "xargs")
+TOOLS = (
+    "bash",
+    "cat",
+    "cp",
+    "cut",
+    "dirname",
+    "env",
+    "find",
+    "flock",
+    "mkdir",
+    "mv",
+    "rm",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "xargs",
+)
 
 # Stands for python3 on PATH and, copied by its own `-m venv`, for the environment's python.
 PLAYED_PYTHON = """#!/usr/bin/env bash
