@@ -21,6 +21,9 @@ T = TypeVar("T")
 LINE_CHARACTERS = 110
 """An object or list that fits in this many characters stays on one line."""
 
+MOST_CHARACTERS = 400
+"""How much of what a file says is repeated in a refusal."""
+
 _KINDS = {"float": "a number", "int": "a whole number", "str": "text", "array": "a list", "object": "an object",
           "bool": "true or false", "bytes": "base64 text"}  # fmt: skip
 
@@ -36,9 +39,16 @@ def decode(data: bytes | msgspec.Raw, kind: type[T], *, subject: str, error: typ
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as refusal:
-        raise error(f"{subject}: {_problem(str(refusal))}: {advice}") from None
+        problem = _problem(str(refusal))
     except (msgspec.DecodeError, ValueError, RecursionError) as refusal:
-        raise error(f"{subject}: {_damage(bytes(data), str(refusal))}: {advice}") from None
+        problem = _damage(bytes(data), str(refusal))
+    # The file may be a stranger's: its names must not paint the terminal or fill the screen.
+    raise error(one_line(f"{subject}: {problem[:MOST_CHARACTERS]}: {advice}"))
+
+
+def one_line(text: str) -> str:
+    """Return text with everything that is no printable letter replaced by ``?``."""
+    return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def layout(value: object) -> bytes:

@@ -215,6 +215,7 @@ def refuse_version(version: object, name: str) -> None:
     else:
         advice = RESTORE
     shown = "no version" if version is None else f"version {str(version)[:40]}"
+    shown = strict_json.one_line(shown)
     raise BaselineError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {advice}")
 
 
@@ -230,7 +231,7 @@ def _decode_case(raw: msgspec.Raw, place: int, name: str, advice: str) -> Baseli
         subject = f"{name}: case number {place + 1}"
     case = _strictly(raw, BaselineCase, subject, advice)
     for problem in _inconsistencies(case):
-        raise BaselineError(f"{subject}: {problem}: {advice}")
+        raise BaselineError(strict_json.one_line(f"{subject}: {problem}: {advice}"))
     return case
 
 

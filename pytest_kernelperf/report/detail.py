@@ -16,9 +16,13 @@ _STORED_BY_REASON = frozenset({Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, 
 """Failing verdicts that a reason turns into ``accepted``."""
 
 
-def render_details(run: Run) -> str:
-    """Return the details of all cases that fail or warn, in the run's order; empty when none does."""
-    return "\n".join(failure_text(record) for record in run.records if needs_details(record))
+def render_details(run: Run, *, warnings_only: bool = False) -> str:
+    """Return the details of all cases that fail or warn, in the run's order; empty when none does.
+
+    ``warnings_only``: the failing cases' messages are shown elsewhere, as pytest shows them.
+    """
+    shown = (record for record in run.records if needs_details(record))
+    return "\n".join(failure_text(record) for record in shown if not (warnings_only and record.decision.fails))
 
 
 def needs_details(record: Record) -> bool:
@@ -51,9 +55,11 @@ def accept_command(record: Record) -> str:
 
 
 def _selection(record: Record) -> str:
-    if "::" in record.test:
-        return shlex.quote(one_line(record.test))
-    return f"-k {shlex.quote(one_line(f'{record.case.kernel} and {record.case.variant}-{record.case.tokens}'))}"
+    """Say where the case is and which it is; the brackets keep ``tiles-1`` from matching ``tiles-128``."""
+    case = record.case
+    if record.test.endswith(".py"):
+        return f"{shlex.quote(one_line(record.test))} -k {shlex.quote(one_line(f'[{case.variant}-{case.tokens}]'))}"
+    return f"-k {shlex.quote(one_line(f'{case.kernel} and [{case.variant}-{case.tokens}]'))}"
 
 
 def _indented(text: str) -> Iterator[str]:

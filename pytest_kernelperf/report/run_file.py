@@ -78,10 +78,11 @@ def decode_run(data: bytes, name: str, *, advice: str = MAKE_ANEW) -> Run:
         shown = "no version" if version is None else f"version {str(version)[:40]}"
         newer = isinstance(version, int) and version > VERSION
         todo = "it was written by a newer pytest-kernelperf: upgrade this one" if newer else advice
+        shown = strict_json.one_line(shown)
         raise RunFileError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {todo}")
     run = strict_json.decode(data, Run, subject=name, error=RunFileError, advice=advice)
     for problem in _problems(run):
-        raise RunFileError(f"{name}: {problem}: {advice}")
+        raise RunFileError(strict_json.one_line(f"{name}: {problem}: {advice}"))
     return run
 
 

@@ -11,7 +11,7 @@ from pytest_kernelperf.report.view import view_of
 
 def render_run(run: Run, form: Format = "plain", *, details: bool = True) -> str:
     """Return the report of a run; ``details=False`` where the failing tests' messages already stand above it."""
-    detail = render_details(run) if details else ""
+    detail = render_details(run, warnings_only=not details)
     if detail and form == "github":
         detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
     closing = "\n".join([headline(run), *next_commands(run)]) + "\n"

@@ -204,3 +204,14 @@ def test_a_record_that_breaks_the_rules_is_not_written(baseline: Baseline, time:
     broken = msgspec.structs.replace(baseline, cases=(msgspec.structs.replace(case, processes=(process,)),))
     with pytest.raises(BaselineError, match="times_us"):
         encode(broken)
+
+
+@pytest.mark.parametrize("place", ["variant", "field", "cut off"])
+def test_a_refusal_is_one_short_printable_line(text: bytes, place: str) -> None:
+    """Claim: names from a stranger's file neither paint the terminal nor fill the screen."""
+    name = "a\n\x1b[2J" + "b" * 100_000
+    change = {"variant": name} if place == "variant" else {name: 1}
+    data = changed(text, lambda value: case_of(value).update(change))
+    sentence = refusal(data.replace(b"54.8848", b"NaN") if place == "cut off" else data)
+    assert sentence.isprintable()
+    assert len(sentence) < 1000

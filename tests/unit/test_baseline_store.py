@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tracemalloc
 import zlib
 from pathlib import Path
 
@@ -234,8 +235,13 @@ def test_unpacking_is_bounded(store: BaselineStore, monkeypatch: pytest.MonkeyPa
     path = store.root / KEY / "objects" / f"{'0' * 64}.gz"
     path.parent.mkdir(parents=True)
     path.write_bytes(zlib.compress(bytes(10_000_000), wbits=31))
-    with pytest.raises(BaselineError, match="unpacks to more than 1000 bytes"):
-        store.read_object(KEY, "0" * 64)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BaselineError, match="unpacks to more than 1000 bytes"):
+            store.read_object(KEY, "0" * 64)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", ".x", "a b", "a\n", "ü"])

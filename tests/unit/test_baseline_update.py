@@ -86,7 +86,8 @@ def test_an_unchanged_case_stays_to_the_byte(
     old: Baseline, acceptance: Acceptance, record: Callable[..., Record], verdict: Verdict
 ) -> None:
     """Claim: an entry is not replaced while its case is identical or within the tolerance."""
-    assert update(old, [record(verdict)], acceptance).baseline is None
+    kept = update(old, [record(verdict)], acceptance)
+    assert (kept.baseline, kept.accepted, kept.refused) == (None, (), ())
     result = update(old, [record(verdict), record(Verdict.NEW, tokens=1)], acceptance)
     assert result.baseline is not None
     block = encode(old).split(b"\n    {\n")[1].split(b"\n    }")[0]

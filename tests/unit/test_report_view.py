@@ -119,15 +119,15 @@ def test_a_failures_message_stands_alone() -> None:
     assert text.startswith("regressed: moe_add_inject separate at 512 tokens\n  33.1 % slower than the baseline")
     for part in ("+33.1 % (+32.8 to +33.4 %)", "5 slower", "graph mode", "seeds 7, 8, 9, 10, 11", "200 rounds"):
         assert part in text
-    test = "'kernels/moe_add_inject/test_moe_add_inject.py::test_moe_add_inject[separate-512]'"
-    assert f"pytest --kernelperf {test}\n" in text
-    assert f'pytest --kernelperf {test} --update-baselines="why"\n' in text
+    selection = "kernels/moe_add_inject/test_moe_add_inject.py -k '[separate-512]'"
+    assert f"pytest --kernelperf {selection}\n" in text
+    assert f'pytest --kernelperf {selection} --update-baselines="why"\n' in text
 
 
-def test_a_case_without_a_node_id_is_selected_by_its_names() -> None:
-    """Claim: the command selects by kernel, variant and size where the record has no test's address."""
+def test_a_case_without_a_module_is_selected_by_its_names() -> None:
+    """Claim: the command selects by kernel, variant and size where the record has no test module."""
     record = msgspec.structs.replace(of(Verdict.REGRESSED), test="")
-    assert "pytest --kernelperf -k 'moe_add_inject and separate-512'\n" in failure_text(record)
+    assert "pytest --kernelperf -k 'moe_add_inject and [separate-512]'\n" in failure_text(record)
 
 
 def test_only_what_a_reason_can_accept_is_offered_for_acceptance() -> None:
@@ -145,6 +145,13 @@ def test_details_are_of_failing_and_undecided_cases_only() -> None:
         undecided = record.decision.verdict is Verdict.UNDECIDED
         assert (f"{record.decision.verdict.value}: {record.case}" in text) == (record.decision.fails or undecided)
     assert render_details(msgspec.structs.replace(RUN, records=(RUN.records[0],))) == ""
+
+
+def test_warnings_are_shown_where_failures_already_were() -> None:
+    """Claim: below pytest's own failures only what warns is told again."""
+    text = render_run(RUN, details=False)
+    assert "undecided: moe_add_inject separate at 7 tokens" in text
+    assert "regressed: moe_add_inject" not in text
 
 
 def only(*records: Record) -> Run:
