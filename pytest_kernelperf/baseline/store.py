@@ -8,6 +8,7 @@ leaves the old baseline whole, or the new one.
 
 from __future__ import annotations
 
+import os
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -222,7 +223,8 @@ def _bounded(path: Path, limit_bytes: int, name: str) -> bytes:
     """Read a file of at most ``limit_bytes``; one byte more is read so that the decoder refuses it."""
     try:
         with path.open("rb") as file:
-            return file.read(limit_bytes + 1)
+            # read() sets its size aside at once, so it is asked for the file's own.
+            return file.read(min(limit_bytes, os.fstat(file.fileno()).st_size) + 1)
     except FileNotFoundError:
         raise
     except OSError as failure:

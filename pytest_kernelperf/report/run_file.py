@@ -58,7 +58,8 @@ def read_run(path: Path) -> Run:
     """
     try:
         with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+            # read() sets its size aside at once, so it is asked for the file's own.
+            data = file.read(min(MAX_FILE_BYTES, os.fstat(file.fileno()).st_size) + 1)
     except OSError as failure:
         why = failure.strerror or os.strerror(failure.errno or 0)
         raise RunFileError(f"{path}: cannot be read ({why}): {MAKE_ANEW}") from None
