@@ -1,0 +1,2 @@
+// Not there yet, and said so.
+#error "hip/hip_bfloat16.h (bfloat16 types) is not supported by the cpu runtime yet"

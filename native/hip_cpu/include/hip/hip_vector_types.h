@@ -1,0 +1,3 @@
+// The vector types are part of hip_runtime.h here.
+#pragma once
+#include "hip_runtime.h"

@@ -1,0 +1,413 @@
+#include "rewrite.h"
+
+#include <algorithm>
+#include <set>
+
+#include "kernel_body.h"
+#include "token.h"
+
+namespace kp {
+namespace {
+
+struct Edit {
+    std::size_t begin, end;
+    std::string text;
+};
+
+// A kernel's declaration, as token indices into the whole text.
+struct Declaration {
+    std::size_t begin = 0;         // first token
+    std::size_t specifiers = 0;    // first token after template headers
+    std::size_t name = 0;          // first token of the declarator: name, or name<arguments>
+    std::size_t open = 0;          // ( of the parameters
+    std::size_t close = 0;         // ) of the parameters
+    bool is_template = false;      // template <class T>
+    bool is_specialisation = false;  // template <>
+    bool is_instantiation = false;   // template void scale<float>(float*);
+    bool extern_c = false;
+};
+
+struct Function {
+    std::string_view name;
+    std::size_t begin, end;  // tokens of declaration and body
+};
+
+class Rewriter {
+public:
+    Rewriter(std::string_view text, const std::vector<std::string>& expressions)
+        : text_(text), expressions_(expressions), split_(split(text)), tokens_(split_.list) {}
+
+    Rewritten run() {
+        result_.error = split_.error;
+        if (result_.error.empty()) refuse_unsupported();
+        if (result_.error.empty()) walk(false);
+        if (result_.error.empty()) {
+            spread_outside_use();
+            walk(true);
+        }
+        if (result_.error.empty()) instantiate();
+        if (result_.error.empty()) result_.text = edited();
+        return std::move(result_);
+    }
+
+private:
+    // --- reading ---------------------------------------------------------------------------
+
+    void fail(std::size_t token, const std::string& sentence) {
+        if (!result_.error.empty()) return;
+        const Token& t = tokens_[std::min(token, tokens_.size() - 1)];
+        result_.error = split_.files[static_cast<std::size_t>(t.file)] + ":" + std::to_string(t.line) + ": error: " + sentence;
+    }
+
+    bool in_device_header(std::size_t token) const {
+        return split_.files[static_cast<std::size_t>(tokens_[token].file)].find("/kernelperf_cpu/") != std::string::npos;
+    }
+
+    void refuse_unsupported() {
+        for (std::size_t i = 0; i < tokens_.size(); ++i)
+            if (tokens_[i].is("__shared__")) fail(i, "__shared__ is not supported by the cpu runtime yet");
+    }
+
+    // Visit all declarations at namespace scope. First time: note which functions use the thread's index;
+    // second time: rewrite kernels.
+    void walk(bool rewriting) {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < tokens_.size() && result_.error.empty(); ++i) {
+            const Token& t = tokens_[i];
+            if (t.kind != TokenKind::punctuation) continue;
+            if (t.is("(") || t.is("[")) {
+                i = closing(tokens_, i);
+            } else if (t.is("{")) {
+                if (opens_scope(begin, i)) {
+                    begin = i + 1;
+                    continue;
+                }
+                const std::size_t close = closing(tokens_, i);
+                if (close == tokens_.size()) return fail(i, "this { has no }");
+                if (!rewriting) note(begin, i, close);
+                else if (is_kernel(begin, i)) define(begin, i, close);
+                else drop_markers(begin, close);
+                i = close;
+                begin = close + 1;
+            } else if (t.is(";") || t.is("}")) {
+                if (rewriting && t.is(";")) {
+                    if (is_kernel(begin, i)) declare(begin, i);
+                    else drop_markers(begin, i);
+                }
+                begin = i + 1;
+            }
+        }
+    }
+
+    bool opens_scope(std::size_t begin, std::size_t open) const {
+        if (begin == open) return false;
+        if (tokens_[begin].is("namespace")) return true;
+        if (tokens_[begin].is("inline") && tokens_[begin + 1].is("namespace")) return true;
+        return open - begin == 2 && tokens_[begin].is("extern") && tokens_[begin + 1].kind == TokenKind::text;
+    }
+
+    bool is_kernel(std::size_t begin, std::size_t end) const {
+        for (std::size_t i = begin; i < end; ++i)
+            if (tokens_[i].is("__global__")) return true;
+        return false;
+    }
+
+    // Outside kernels, __launch_bounds__(...) means nothing; __global__ inside a class or a parameter is a mistake.
+    void drop_markers(std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (tokens_[i].is("__global__"))
+                return fail(i, "__global__ is only understood on functions at namespace scope by the cpu runtime");
+            if (tokens_[i].is("__launch_bounds__") && i + 1 < end && tokens_[i + 1].is("(")) {
+                const std::size_t close = closing(tokens_, i + 1);
+                if (close < end) edit(tokens_[i].begin, tokens_[close].end, "");
+            }
+        }
+    }
+
+    void note(std::size_t begin, std::size_t open, std::size_t close) {
+        if (in_device_header(open)) return;
+        std::string_view name;
+        for (std::size_t i = begin + 1; i < open; ++i)
+            if (tokens_[i].is("(") && tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)) {
+                name = tokens_[i - 1].text;
+                break;
+            }
+        if (!is_kernel(begin, open)) functions_.push_back({name, begin, close});
+    }
+
+    static bool takes_parentheses(std::string_view word) {
+        static constexpr std::string_view words[] = {"__launch_bounds__", "__attribute__", "__attribute", "alignas",
+                                                     "noexcept", "decltype", "__declspec", "explicit"};
+        return std::find(std::begin(words), std::end(words), word) != std::end(words);
+    }
+
+    bool mentions(std::size_t begin, std::size_t end, const std::set<std::string_view>& names) const {
+        for (std::size_t i = begin; i < end; ++i)
+            if (tokens_[i].is_name() && names.count(tokens_[i].text) != 0) return true;
+        return false;
+    }
+
+    // Functions that use the index, and those that mention such a function, by name; a class that uses it has no
+    // name here and then makes all kernels set the index.
+    void spread_outside_use() {
+        outside_.insert("kp_index");
+        for (bool grown = true; grown;) {
+            grown = false;
+            for (const Function& f : functions_)
+                if (outside_.count(f.name) == 0 && mentions(f.begin, f.end, outside_)) {
+                    outside_.insert(f.name);
+                    if (f.name.empty()) outside_everywhere_ = true;
+                    grown = true;
+                }
+        }
+        outside_.erase("kp_index");
+    }
+
+    bool parse(std::size_t begin, std::size_t end, Declaration& d) {
+        d.begin = begin;
+        std::size_t i = begin;
+        while (i < end && tokens_[i].is("template")) {
+            if (!tokens_[i + 1].is("<")) {
+                d.is_instantiation = true;
+                ++i;
+                break;
+            }
+            const std::size_t close = closing_angle(i + 1, end);
+            (close == i + 2 ? d.is_specialisation : d.is_template) = true;
+            i = close + 1;
+        }
+        d.specifiers = i;
+        bool returns_void = false;
+        for (; i < end; ++i) {
+            if (tokens_[i].is("extern") && tokens_[i + 1].is("\"C\"")) d.extern_c = true;
+            if (tokens_[i].is("void")) returns_void = true;
+            if (tokens_[i].is("[")) i = closing(tokens_, i);
+            if (!tokens_[i].is("(")) continue;
+            if (i > begin && (tokens_[i - 1].is(">") || (tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)))) break;
+            i = closing(tokens_, i);
+        }
+        if (i >= end) return fail(begin, "this __global__ declaration is not understood: it has no parameter list"), false;
+        d.open = i;
+        d.close = closing(tokens_, i);
+        d.name = i - 1;
+        if (tokens_[d.name].is(">")) {
+            int depth = 0;
+            for (;; --d.name) {
+                if (tokens_[d.name].is(">")) ++depth;
+                if (tokens_[d.name].is("<") && --depth == 0) break;
+                if (d.name == d.specifiers) return fail(i, "this kernel's name is not understood"), false;
+            }
+            --d.name;
+        }
+        if (!returns_void) return fail(d.name, "a kernel must return void"), false;
+        if (d.name > 0 && tokens_[d.name - 1].is("::"))
+            return fail(d.name, "the cpu runtime needs a kernel to be defined inside its namespace, not with a qualified name"), false;
+        return true;
+    }
+
+    std::size_t closing_angle(std::size_t open, std::size_t end) const {
+        int depth = 0;
+        for (std::size_t i = open; i < end; ++i) {
+            if (tokens_[i].is("(") || tokens_[i].is("{") || tokens_[i].is("[")) i = closing(tokens_, i);
+            else if (tokens_[i].is("<")) ++depth;
+            else if (tokens_[i].is(">") && --depth == 0) return i;
+        }
+        return end;
+    }
+
+    // --- writing ---------------------------------------------------------------------------
+
+    void edit(std::size_t begin, std::size_t end, std::string text) { edits_.push_back({begin, end, std::move(text)}); }
+
+    // Tokens [begin, end) on one line.
+    std::string flat(std::size_t begin, std::size_t end) const {
+        std::string out;
+        for (std::size_t i = begin; i < end; ++i) {
+            if (!out.empty()) out += ' ';
+            out += tokens_[i].text;
+        }
+        return out;
+    }
+
+    // Parameters without default arguments: those belong to one declaration only, and nobody calls the stub.
+    std::string parameters(const Declaration& d) const {
+        std::string out;
+        bool in_default = false;
+        for (std::size_t i = d.open + 1; i < d.close; ++i) {
+            if (tokens_[i].is("=")) in_default = true;
+            if (tokens_[i].is(",")) in_default = false;
+            if (tokens_[i].is("(") || tokens_[i].is("[") || tokens_[i].is("{")) {
+                const std::size_t close = closing(tokens_, i);
+                if (!in_default) out += " " + flat(i, close + 1);
+                i = close;
+                continue;
+            }
+            if (!in_default) out.append(" ").append(tokens_[i].text);
+        }
+        return out;
+    }
+
+    bool has_parameters(const Declaration& d) const {
+        return d.close != d.open + 1 && !(d.close == d.open + 2 && tokens_[d.open + 1].is("void"));
+    }
+
+    std::string marker(std::size_t token) const {
+        const Token& t = tokens_[token];
+        return "\n# " + std::to_string(t.line) + " \"" + split_.files[static_cast<std::size_t>(t.file)] + "\"\n";
+    }
+
+    std::string stub(const Declaration& d) const {
+        return flat(d.begin, d.specifiers) + (d.extern_c ? " extern \"C\"" : "") + " void " + flat(d.name, d.open) + "(" +
+               parameters(d) + ");";
+    }
+
+    // The function that holds the body. Overloads of templates keep overloading each other; a plain kernel's has its
+    // number for a name, so that its type can be asked for without choosing between overloads.
+    std::string body_head(const Declaration& d, int number) const {
+        const bool keyed = d.is_template || d.is_specialisation;
+        std::string name = keyed ? "kp_kernel_" + flat(d.name, d.open) : "kp_kernel_" + std::to_string(number);
+        return flat(d.begin, d.specifiers) + (d.is_specialisation ? "" : " static") +
+               " inline __attribute__((always_inline)) void " + name + "(const ::kp::Index kp_index" +
+               (has_parameters(d) ? ", " : "");
+    }
+
+    void declare(std::size_t begin, std::size_t end) {
+        Declaration d;
+        if (!parse(begin, end, d)) return;
+        if (d.is_instantiation) return instantiate_here(d, end);
+        std::string text = stub(d);
+        if (d.is_template) {
+            template_kernels_.insert(std::string(tokens_[d.name].text));
+            text += " " + body_head(d, 0) + parameters(d) + ")";
+        } else {
+            text.pop_back();
+        }
+        replace(begin, end, text);
+    }
+
+    // Replace tokens [begin, end) by one line, then go on at the line where they ended.
+    void replace(std::size_t begin, std::size_t end, const std::string& text) {
+        edit(tokens_[begin].begin, tokens_[end].begin, text + marker(end));
+    }
+
+    void define(std::size_t begin, std::size_t open, std::size_t close) {
+        Declaration d;
+        if (!parse(begin, open, d)) return;
+        const bool keyed = d.is_template || d.is_specialisation;
+        const int number = keyed ? 0 : result_.kernels++;
+        const BodyFacts facts = read_body(text_, split_, d.open, d.close, open, close);
+        for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
+        const bool outside = outside_everywhere_ || mentions(open, close, outside_);
+        const std::string traits = outside ? "Outside" : facts.traits;
+        if (keyed) {
+            template_kernels_.insert(std::string(tokens_[d.name].text));
+            if (outside) outside_templates_.insert(std::string(tokens_[d.name].text));
+            if (facts.traits != "Plain") template_traits_.emplace_back(std::string(tokens_[d.name].text), facts.traits);
+        }
+        const bool drop_void = !has_parameters(d) && d.close == d.open + 2;
+        edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + marker(d.open) + body_head(d, number));
+        if (drop_void) edit(tokens_[d.open + 1].begin, tokens_[d.open + 1].end, "");
+        edit(tokens_[d.close].end, tokens_[open].begin, marker(open));
+        if (keyed) return;
+        const std::string body = "kp_kernel_" + std::to_string(number);
+        const std::string stub_address = "static_cast<::kp::Signature<decltype(&" + body + ")>::Declared*>(&" +
+                                         std::string(tokens_[d.name].text) + ")";
+        edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits, facts.divisor));
+    }
+
+    static std::string glue(int number, const std::string& body, const std::string& stub_address, const std::string& traits,
+                            const std::string&) {
+        const std::string key = "KP" + std::to_string(number) + "_";
+        const std::string type = "decltype(&" + body + ")";
+        return " extern \"C\" __attribute__((used, visibility(\"default\"))) void kernelperf_thunk_" + key +
+               "(const void* kp_arguments, ::kp::u64 kp_first, ::kp::u64 kp_count, const ::kp::Launch* kp_launch) noexcept {"
+               " ::kp::run<::kp::" + traits + ", " + type + ">([](auto... kp_a) __attribute__((always_inline)) { " + body +
+               "(kp_a...); }, kp_arguments, kp_first, kp_count, kp_launch); }"
+               " extern \"C\" { extern const ::kp::Signature<" + type + ">::Parameters kernelperf_parameters_" + key +
+               " __attribute__((visibility(\"default\"))); const ::kp::Signature<" + type +
+               ">::Parameters kernelperf_parameters_" + key + " __attribute__((used)) = ::kp::Signature<" + type + ">::table();"
+               " extern const void* const kp_name_" + key + ";"
+               " const void* const kp_name_" + key + " __attribute__((used)) = (const void*)(" + stub_address + "); }";
+    }
+
+    // template __global__ void scale<float>(float*, int);
+    void instantiate_here(const Declaration& d, std::size_t end) {
+        if (!tokens_[d.open - 1].is(">"))
+            return fail(d.name, "write the template arguments of this kernel's explicit instantiation, as in scale<float>");
+        const std::string name = flat(d.name, d.open);
+        std::string text = template_glue("kp_kernel_" + name, name, std::string(tokens_[d.name].text));
+        replace(d.begin, end, text);
+    }
+
+    std::string template_glue(const std::string& body, const std::string& stub, const std::string& name) {
+        std::string traits = outside_everywhere_ || outside_templates_.count(name) != 0 ? "Outside" : "Plain";
+        for (const auto& [kernel, found] : template_traits_)
+            if (kernel == name && traits == "Plain") traits = found;
+        return glue(result_.kernels++, body, "&" + stub, traits, "");
+    }
+
+    // Kernels and variables asked for by name expression.
+    void instantiate() {
+        std::string out = "\n";
+        std::set<std::string> seen;
+        for (const std::string& written : expressions_) {
+            const int number = result_.expressions++;
+            const Tokens parts = split(written);
+            std::size_t first = 0, last = parts.list.size();
+            if (last != 0 && parts.list[0].is("&")) first = 1;
+            std::string whole;
+            for (std::size_t i = first; i < last; ++i) whole.append(whole.empty() ? "" : " ").append(parts.list[i].text);
+            std::size_t name = last;
+            if (last != 0 && parts.list[last - 1].is(">")) {
+                int depth = 0;
+                for (name = last; name-- > first;) {
+                    if (parts.list[name].is(">")) ++depth;
+                    if (parts.list[name].is("<") && --depth == 0) break;
+                }
+                name = name > first ? name - 1 : last;
+            }
+            if (name < last && template_kernels_.count(std::string(parts.list[name].text)) != 0 && seen.insert(whole).second) {
+                std::string body;
+                for (std::size_t i = first; i < last; ++i)
+                    body.append(body.empty() ? "" : " ").append(i == name ? "kp_kernel_" : "").append(parts.list[i].text);
+                out += "# 1 \"name expression\"\n" + template_glue(body, whole, std::string(parts.list[name].text)) + "\n";
+            }
+            const std::string key = "kp_expression_KPE" + std::to_string(number) + "_";
+            out += "# 1 \"name expression\"\nextern \"C\" { extern const void* const " + key + "; const void* const " +
+                   key + " __attribute__((used)) = (const void*)(&" + whole + "); }\n";
+        }
+        tail_ = out;
+    }
+
+    std::string edited() {
+        std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
+        std::string out;
+        std::size_t at = 0;
+        for (const Edit& e : edits_) {
+            out.append(text_.substr(at, e.begin - at)).append(e.text);
+            at = e.end;
+        }
+        return out.append(text_.substr(at)).append(tail_);
+    }
+
+    std::string_view text_;
+    const std::vector<std::string>& expressions_;
+    Tokens split_;
+    const std::vector<Token>& tokens_;
+    std::vector<Edit> edits_;
+    std::vector<Function> functions_;
+    std::set<std::string_view> outside_;
+    bool outside_everywhere_ = false;
+    std::set<std::string> template_kernels_, outside_templates_;
+    std::vector<std::pair<std::string, std::string>> template_traits_;
+    std::string tail_;
+    Rewritten result_;
+};
+
+}  // namespace
+
+Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions) {
+    return Rewriter(preprocessed, name_expressions).run();
+}
+
+}  // namespace kp
