@@ -72,8 +72,31 @@ bool synchronise(const kernelperf_calls* calls, void* stream, kernelperf_result*
     return !failed(result, calls->synchronise(stream), KERNELPERF_CALL_SYNCHRONISE);
 }
 
-void read_events(const kernelperf_calls* calls, void* start, void* stop, kernelperf_result* result) {
+// Events of the device round some queued work, the queue held back by the gate (if any) while it is filled.
+template <class Work>
+void time_by_events(const kernelperf_calls* calls, void* stream, void* start, void* stop, kernelperf_gate* gate,
+                    kernelperf_result* result, Work queue_work) {
+    *result = {};
+    if (!synchronise(calls, stream, result)) return;
+    const auto begin = steady::now();
+    bool good = true;
+    if (gate != nullptr) {
+        gate->close();
+        good = !failed(result, issue(calls, stream, gate->step), KERNELPERF_CALL_LAUNCH);
+    }
+    good = good && record(calls, start, stream, result);
+    const auto first = steady::now();
+    good = good && queue_work();
+    const auto queued = steady::now();
+    good = good && record(calls, stop, stream, result);
+    if (gate != nullptr) gate->open();  // also after a failure: the kernel must not wait for its time limit
+    const bool synchronised = synchronise(calls, stream, result);
+    const auto end = steady::now();
+    if (gate != nullptr) result->timed_out = gate->timed_out() ? 1 : 0;
+    if (!good || !synchronised) return;
     failed(result, calls->elapsed(&result->device_ms, start, stop), KERNELPERF_CALL_ELAPSED);
+    result->enqueue_ns = nanoseconds(queued - first);
+    result->total_ns = nanoseconds(end - begin);
 }
 
 }  // namespace
@@ -102,56 +125,19 @@ KERNELPERF_API void kernelperf_time_loop(const kernelperf_calls* calls, void* st
     result->total_ns = nanoseconds(end - begin);
 }
 
-// `queued`: the queue is filled behind the gate, then released; events of the device round the rounds.
-// Without a gate the device may wait for the host: only for environments in which a gate must not be used.
+// `queued`: the queue is filled behind the gate, then released. Without a gate the device may wait for the host:
+// only for environments in which a gate must not be used.
 KERNELPERF_API void kernelperf_time_queued(const kernelperf_calls* calls, void* stream, void* start, void* stop,
                                            const kernelperf_step* steps, int32_t count, int64_t rounds,
                                            kernelperf_gate* gate, kernelperf_result* result) {
-    *result = {};
-    if (!synchronise(calls, stream, result)) return;
-    const auto begin = steady::now();
-    bool good = true;
-    if (gate != nullptr) {
-        gate->close();
-        good = !failed(result, issue(calls, stream, gate->step), KERNELPERF_CALL_LAUNCH);
-    }
-    good = good && record(calls, start, stream, result);
-    const auto first = steady::now();
-    good = good && enqueue(calls, stream, steps, count, rounds, result);
-    const auto enqueued = steady::now();
-    good = good && record(calls, stop, stream, result);
-    if (gate != nullptr) gate->open();  // also after a failure: the kernel must not wait for its time limit
-    const bool synchronised = synchronise(calls, stream, result);
-    const auto end = steady::now();
-    if (gate != nullptr) result->timed_out = gate->timed_out() ? 1 : 0;
-    if (!good || !synchronised) return;
-    read_events(calls, start, stop, result);
-    result->enqueue_ns = nanoseconds(enqueued - first);
-    result->total_ns = nanoseconds(end - begin);
+    time_by_events(calls, stream, start, stop, gate, result,
+                   [&] { return enqueue(calls, stream, steps, count, rounds, result); });
 }
 
-// `graph`: events of the device round one launch of a graph that holds all rounds.
+// `graph`: one launch of a graph that holds all rounds.
 KERNELPERF_API void kernelperf_time_graph(const kernelperf_calls* calls, void* stream, void* start, void* stop,
                                           void* graph, kernelperf_gate* gate, kernelperf_result* result) {
-    *result = {};
-    if (!synchronise(calls, stream, result)) return;
-    const auto begin = steady::now();
-    bool good = true;
-    if (gate != nullptr) {
-        gate->close();
-        good = !failed(result, issue(calls, stream, gate->step), KERNELPERF_CALL_LAUNCH);
-    }
-    good = good && record(calls, start, stream, result);
-    const auto first = steady::now();
-    good = good && !failed(result, calls->launch_graph(graph, stream), KERNELPERF_CALL_LAUNCH_GRAPH);
-    const auto enqueued = steady::now();
-    good = good && record(calls, stop, stream, result);
-    if (gate != nullptr) gate->open();
-    const bool synchronised = synchronise(calls, stream, result);
-    const auto end = steady::now();
-    if (gate != nullptr) result->timed_out = gate->timed_out() ? 1 : 0;
-    if (!good || !synchronised) return;
-    read_events(calls, start, stop, result);
-    result->enqueue_ns = nanoseconds(enqueued - first);
-    result->total_ns = nanoseconds(end - begin);
+    time_by_events(calls, stream, start, stop, gate, result, [&] {
+        return !failed(result, calls->launch_graph(graph, stream), KERNELPERF_CALL_LAUNCH_GRAPH);
+    });
 }

@@ -1,4 +1,4 @@
-// What Python hands to the timed loop. Every struct here is mirrored field by field in runtime/loop.py.
+// What Python hands to the timed loop. Every struct here is mirrored field by field in runtime/loop_native.py.
 #pragma once
 
 #include <cstddef>

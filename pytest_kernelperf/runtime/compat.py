@@ -98,12 +98,12 @@ class Bindings:
     def answer_address(self) -> int:
         """An address inside the library that answers HIP calls: that of its constant text for success."""
         _, name = self.hip.hipGetErrorName(self.hip.hipError_t(SUCCESS))
-        return int(name)
+        return int(name or 0)
 
     def compile_answer_address(self) -> int:
         """An address inside the library that answers hiprtc calls."""
         text = self.hiprtc.hiprtcGetErrorString(self.hiprtc.hiprtcResult(SUCCESS))
-        return int(text[-1] if isinstance(text, tuple) else text)
+        return int((text[-1] if isinstance(text, tuple) else text) or 0)
 
 
 def open_bindings(amdhip64: Path, hiprtc: Path) -> Bindings:

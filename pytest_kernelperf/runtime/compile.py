@@ -12,7 +12,11 @@ from pytest_kernelperf.model import CodeObject, SourceBundle, digest_of_bytes
 from pytest_kernelperf.runtime.hip import Device
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">\n]+)[">]', re.MULTILINE)
-_ERROR = re.compile(r"^(?P<file>[^\n:]+):(?P<line>\d+):(?:\d+:)?\s*(?:fatal )?error:\s*(?P<message>.+)$", re.MULTILINE)
+# clang and gcc write ``file:7:9: error: …``, NVRTC ``file(7): error: …``.
+_ERROR = re.compile(
+    r"^(?P<file>[^\n:(]+)(?::|\()(?P<line>\d+)(?::(?:\d+:)?|\):)\s*(?:fatal |catastrophic )?error:\s*(?P<message>.+)$",
+    re.MULTILINE,
+)
 _ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -31,7 +35,7 @@ def compile_bundle(
     with _Program(device, bundle, headers) as program:
         for expression in bundle.name_expressions:
             program.must("hiprtcAddNameExpression", expression.encode())
-        log = program.compile(_options(device, bundle, architecture))
+        log = program.compile(compile_options(device, bundle, architecture))
         lowered = {name: program.lowered_name(name) for name in bundle.name_expressions}
         data = program.code()
     facts = dict(read_kernels(data))
@@ -77,7 +81,7 @@ def first_error(log: str) -> str:
     return lines[-1] if lines else "the compiler says nothing"
 
 
-def _options(device: Device, bundle: SourceBundle, architecture: str) -> list[str]:
+def compile_options(device: Device, bundle: SourceBundle, architecture: str = "") -> list[str]:
     """The user's options; relative ``-I`` folders are the bundle's, which go in by name."""
     options = [
         option for option in _joined(bundle.options) if not (option.startswith("-I") and not option[2:].startswith("/"))

@@ -88,17 +88,13 @@ def select(chosen: Chosen) -> Selected:
     Raises:
         RuntimeUnavailable: a library cannot be opened, or calls are answered by another file.
     """
+    # Opened here first: hip-python would only print why it cannot. The same path gives it the same handle.
+    handle, _ = _open(chosen, chosen.amdhip64), _open(chosen, chosen.hiprtc)
     bindings = open_bindings(chosen.amdhip64, chosen.hiprtc)
-    try:
-        answer = bindings.answer_address()
-        compile_answer = bindings.compile_answer_address()
-    except RuntimeError as error:
-        raise RuntimeUnavailable(f"the {chosen.name} runtime's library cannot be opened: {error}") from error
-    _refuse_other("hip-python", answer, chosen, (chosen.amdhip64,))
+    _refuse_other("hip-python", bindings.answer_address(), chosen, (chosen.amdhip64,))
     # Old HIP releases keep hiprtc inside libamdhip64, newer ones forward from one to the other.
-    _refuse_other("hip-python's hiprtc", compile_answer, chosen, (chosen.hiprtc, chosen.amdhip64))
-    # hip-python has opened this path by now: the same path gives the same handle.
-    selected = Selected(chosen, bindings, ctypes.CDLL(os.fspath(chosen.amdhip64), mode=os.RTLD_NOW | os.RTLD_NOLOAD))
+    _refuse_other("hip-python's hiprtc", bindings.compile_answer_address(), chosen, (chosen.hiprtc, chosen.amdhip64))
+    selected = Selected(chosen, bindings, handle)
     selected.function_address("hipModuleLaunchKernel")
     return selected
 
@@ -136,6 +132,13 @@ class _DlInfo(ctypes.Structure):
         ("dli_sname", ctypes.c_char_p),
         ("dli_saddr", ctypes.c_void_p),
     )
+
+
+def _open(chosen: Chosen, path: Path) -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(os.fspath(path))
+    except OSError as error:
+        raise RuntimeUnavailable(f"the {chosen.name} runtime's library cannot be opened: {error}") from error
 
 
 def _refuse_other(what: str, address: int, chosen: Chosen, allowed: tuple[Path, ...]) -> None:

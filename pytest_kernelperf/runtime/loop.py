@@ -17,23 +17,13 @@ from typing import Any
 
 from pytest_kernelperf.errors import CaptureRefused, DeviceError, UsageError
 from pytest_kernelperf.model import Argument, BufferArgument, CopyStep, FillStep, LaunchStep, Plan
-from pytest_kernelperf.native import native_path
 from pytest_kernelperf.runtime import gate
 from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.hip import Buffer, Device, Function, Graph, Owner, Stream
+from pytest_kernelperf.runtime.loop_native import COPY, FILL, HIP_CALLS, LAUNCH, Calls, Result, Step, open_library
 
 POINTER_BYTES = 8
 MOST_GRAPHS = 4
-
-_CALLS = (
-    ("launch", "hipModuleLaunchKernel"),
-    ("fill", "hipMemsetAsync"),
-    ("copy", "hipMemcpyAsync"),
-    ("synchronise", "hipStreamSynchronize"),
-    ("record", "hipEventRecord"),
-    ("elapsed", "hipEventElapsedTime"),
-    ("launch_graph", "hipGraphLaunch"),
-)
 
 
 @dataclass(frozen=True)
@@ -92,8 +82,8 @@ class Loop(Owner):
 
     def __init__(self, device: Device, stream: Stream | None = None) -> None:
         self.device = device
-        self._library = _open_library()
-        self._calls = _Calls(*(device.selected.function_address(name) for _, name in _CALLS))
+        self._library = open_library()
+        self._calls = Calls(*(device.selected.function_address(name) for _, name in HIP_CALLS))
         self._owned: list[Owner] = []
         super().__init__(self._close_owned)
         try:
@@ -113,7 +103,7 @@ class Loop(Owner):
         Raises:
             UsageError: a step reaches outside its buffer, or names one that is not there.
         """
-        steps = (_Step * len(plan.steps))()
+        steps = (Step * len(plan.steps))()
         kept: list[object] = []
         for prepared, step in zip(steps, plan.steps, strict=True):
             if isinstance(step, LaunchStep):
@@ -121,14 +111,14 @@ class Loop(Owner):
                 memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
                 function = functions[step.kernel]
                 kept += [memory, function]
-                prepared.kind, prepared.function = _LAUNCH, function.handle
+                prepared.kind, prepared.function = LAUNCH, function.handle
                 prepared.grid[:], prepared.block[:], prepared.shared_bytes = step.grid, step.block, step.shared_bytes
                 prepared.arguments, prepared.argument_bytes = ctypes.addressof(memory), len(packed)
             elif isinstance(step, FillStep):
-                prepared.kind, prepared.byte, prepared.bytes = _FILL, step.byte, step.size_bytes
+                prepared.kind, prepared.byte, prepared.bytes = FILL, step.byte, step.size_bytes
                 prepared.target = _address(buffers, step.buffer, step.offset_bytes, step.size_bytes)
             else:
-                prepared.kind, prepared.bytes = _COPY, step.size_bytes
+                prepared.kind, prepared.bytes = COPY, step.size_bytes
                 prepared.target = _address(buffers, step.target, step.target_offset_bytes, step.size_bytes)
                 prepared.source = _address(buffers, step.source, step.source_offset_bytes, step.size_bytes)
         return Rounds(steps, (*kept, dict(buffers)), tuple(_name(step) for step in plan.steps))
@@ -213,16 +203,16 @@ class Loop(Owner):
     def _enqueue(self, rounds: Rounds, count: int) -> None:
         self._native("kernelperf_enqueue", rounds, rounds.steps, len(rounds.steps), count)
 
-    def _native(self, name: str, rounds: Rounds, *arguments: object) -> _Result:
-        result = _Result()
+    def _native(self, name: str, rounds: Rounds, *arguments: object) -> Result:
+        result = Result()
         getattr(self._library, name)(ctypes.byref(self._calls), self.stream.handle, *arguments, ctypes.byref(result))
         if result.error:
-            call = _CALLS[result.failed_call - 1][1]
+            call = HIP_CALLS[result.failed_call - 1][1]
             step = f" ({rounds.names[result.failed_step]})" if 0 <= result.failed_step < len(rounds.names) else ""
             self.device.check(f"{call}{step}", result.error)
         return result
 
-    def _device_timing(self, mode: str, count: int, result: _Result) -> Timing:
+    def _device_timing(self, mode: str, count: int, result: Result) -> Timing:
         total_us = float(result.device_ms) * 1000
         timing = Timing(count, total_us, result.enqueue_ns / 1000, bool(result.timed_out), self._gate is not None)
         if not timing.timed_out and not total_us > 0:
@@ -251,7 +241,7 @@ class _Gate(Owner):
         ticks = gate.limit_ticks(device)
         packed = b"".join(value.to_bytes(POINTER_BYTES, "little") for value in (door.address, door.address + 4, ticks))
         self._arguments = ctypes.create_string_buffer(packed, len(packed))
-        self._step = _Step(kind=_LAUNCH, function=module.function(gate.KERNEL).handle)
+        self._step = Step(kind=LAUNCH, function=module.function(gate.KERNEL).handle)
         self._step.grid[:] = self._step.block[:] = (1, 1, 1)
         self._step.arguments, self._step.argument_bytes = ctypes.addressof(self._arguments), len(packed)
         self._library = loop._library
@@ -262,7 +252,7 @@ class _Gate(Owner):
             raise DeviceError("the gate's second thread cannot be started: free threads for this user (ulimit -u)")
         super().__init__(lambda: self._library.kernelperf_gate_destroy(self.handle))
         self._library.kernelperf_gate_open(self.handle)
-        steps = (_Step * 1)(self._step)
+        steps = (Step * 1)(self._step)
         loop.run(Rounds(steps, (), (gate.KERNEL,)))  # loads its code while the door is open
 
 
@@ -299,65 +289,3 @@ def _name(step: LaunchStep | FillStep | CopyStep) -> str:
     if isinstance(step, LaunchStep):
         return step.kernel
     return f"fill of {step.buffer}" if isinstance(step, FillStep) else f"copy to {step.target}"
-
-
-# --- the native library's structs, field by field as in native/loop/loop.h --------------------------
-
-_LAUNCH, _FILL, _COPY = 0, 1, 2
-
-
-class _Calls(ctypes.Structure):
-    _fields_ = tuple((name, ctypes.c_void_p) for name, _ in _CALLS)
-
-
-class _Step(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_int32),
-        ("byte", ctypes.c_int32),
-        ("grid", ctypes.c_uint32 * 3),
-        ("block", ctypes.c_uint32 * 3),
-        ("shared_bytes", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
-        ("function", ctypes.c_void_p),
-        ("arguments", ctypes.c_void_p),
-        ("argument_bytes", ctypes.c_size_t),
-        ("target", ctypes.c_void_p),
-        ("source", ctypes.c_void_p),
-        ("bytes", ctypes.c_size_t),
-    )
-
-
-class _Result(ctypes.Structure):
-    _fields_ = (
-        ("total_ns", ctypes.c_int64),
-        ("enqueue_ns", ctypes.c_int64),
-        ("device_ms", ctypes.c_float),
-        ("timed_out", ctypes.c_int32),
-        ("error", ctypes.c_int32),
-        ("failed_call", ctypes.c_int32),
-        ("failed_step", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
-    )
-
-
-def _open_library() -> ctypes.CDLL:
-    """The native library with its functions' types; ctypes lets other Python threads run during a call."""
-    library = ctypes.CDLL(str(native_path("libkernelperf_loop.so")))
-    pointer, count, rounds = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
-    shapes: dict[str, list[Any]] = {
-        "kernelperf_enqueue": [pointer, pointer, pointer, count, rounds, pointer],
-        "kernelperf_time_loop": [pointer, pointer, pointer, count, rounds, pointer],
-        "kernelperf_time_queued": [pointer, pointer, pointer, pointer, pointer, count, rounds, pointer, pointer],
-        "kernelperf_time_graph": [pointer, pointer, pointer, pointer, pointer, pointer, pointer],
-        "kernelperf_gate_destroy": [pointer],
-        "kernelperf_gate_open": [pointer],
-        "kernelperf_gate_close": [pointer],
-    }
-    for name, types in shapes.items():
-        getattr(library, name).argtypes = types
-        getattr(library, name).restype = None
-    library.kernelperf_gate_create.argtypes = [pointer, pointer, rounds]
-    library.kernelperf_gate_create.restype = pointer
-    library.kernelperf_gate_timed_out.argtypes = [pointer]
-    library.kernelperf_gate_timed_out.restype = count
-    return library

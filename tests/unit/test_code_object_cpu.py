@@ -184,7 +184,7 @@ def test_an_unknown_version_is_refused_with_advice() -> None:
     data = bytearray(write_container(CpuObject(b"a", b"b")))
     data[8] = 2
 
-    with pytest.raises(CodeObjectError, match="version 2.*compile it again"):
+    with pytest.raises(CodeObjectError, match=r"version 2.*compile it again"):
         read_kernels(bytes(data))
 
 

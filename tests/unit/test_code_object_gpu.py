@@ -96,7 +96,7 @@ def test_a_bundle_gives_the_object_of_the_architecture_asked_for() -> None:
                    "hipv4-amdgcn-amd-amdhsa--gfx1100": other})  # fmt: skip
 
     assert read_kernels(both, "gfx1100") == read_kernels(other)
-    with pytest.raises(CodeObjectError, match="2 code objects for the device.*exactly one"):
+    with pytest.raises(CodeObjectError, match=r"2 code objects for the device.*exactly one"):
         read_kernels(both)
     with pytest.raises(CodeObjectError, match="0 code objects for gfx942"):
         read_kernels(both, "gfx942")
@@ -163,11 +163,13 @@ def test_impossible_counts_and_sizes_end_quickly(kind: str) -> None:
 
 def refused_or_read(data: bytes) -> None:
     """A loop driven by a damaged count would run for minutes: the test would not end."""
+    said = ""
     try:
         read_kernels(data)
     except CodeObjectError as error:
-        assert "\n" not in str(error)
-        assert len(str(error)) < 400
+        said = str(error)
+    assert "\n" not in said
+    assert len(said) < 400
 
 
 def bundle(parts: dict[str, bytes]) -> bytes:
