@@ -1,0 +1,1 @@
+"""Baselines: what was accepted, on disk, and what is wrong with it."""

@@ -1,0 +1,1 @@
+"""Reports: a run as a file, and as text for people; pure functions of the run."""
