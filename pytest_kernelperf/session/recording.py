@@ -110,7 +110,9 @@ def _with_times(record: Record, work: Work) -> Record:
             notes=(*record.notes, *fallbacks[:1]),
         )
     if work.accepted is not None and not record.decision.fails:
-        return msgspec.structs.replace(record, time_us=work.accepted.time_us, time_is_stored=True)
+        return msgspec.structs.replace(
+            record, mode=work.accepted.mode, time_us=work.accepted.time_us, time_is_stored=True
+        )
     return record
 
 
