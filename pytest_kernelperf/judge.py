@@ -107,26 +107,12 @@ def needs_timing(evidence: Evidence) -> bool:
     return _decide_before_timing(evidence) is None
 
 
-def needs_retry(evidence: Evidence) -> bool:
-    """Whether to measure afresh because somebody used the device, at most ``TRIES`` times in all."""
-    return needs_timing(evidence) and bool(evidence.contended_by) and evidence.tries < TRIES
-
-
 def needs_rerun(evidence: Evidence) -> bool:
     """Whether to measure once more because the samples so far do not decide (``LOOKS`` looks in all)."""
     if not needs_timing(evidence) or evidence.contended_by or evidence.spoiled or evidence.looks >= LOOKS:
         return False
     undecided = evidence.comparison is not None and verdict_of(evidence.comparison) is Verdict.UNDECIDED
     return undecided and not (evidence.replaced is not None and is_slower(evidence.replaced))
-
-
-def stores_baseline(evidence: Evidence, decision: Decision) -> bool:
-    """Whether ``--update-baselines`` writes this case: new, improved or accepted with a reason; nothing that fails."""
-    return (
-        evidence.update_reason is not None
-        and not decision.fails
-        and decision.verdict in (Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED)
-    )
 
 
 def notes_of(evidence: Evidence) -> tuple[str, ...]:

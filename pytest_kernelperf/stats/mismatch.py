@@ -50,22 +50,6 @@ def find_mismatch(name: str, got: Array, want: Array, tolerance: Tolerance | Non
     )
 
 
-def find_lost_values(name: str, before: Array, after: Array) -> str:
-    """Say how many values of an output were finite before timing and are not after it; empty for none.
-
-    Args:
-        name: the output's name.
-        before: the output as it was checked, floating point (other dtypes have nothing to lose).
-        after: the output after timing, same shape.
-    """
-    if before.dtype.kind not in "fc":
-        return ""
-    lost = int(np.count_nonzero(np.isfinite(before) & ~np.isfinite(after)))
-    if not lost:
-        return ""
-    return f"{lost:,} of {before.size:,} values of {name} were finite before timing and are not after it"
-
-
 def format_value(value: Any) -> str:
     """A single value with as many digits as tell it from its neighbours: ``0.830200195`` for a float32."""
     dtype = value.dtype

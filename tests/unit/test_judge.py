@@ -15,10 +15,8 @@ from pytest_kernelperf.judge import (
     decide,
     fills_of,
     needs_rerun,
-    needs_retry,
     needs_timing,
     notes_of,
-    stores_baseline,
     verdict_of,
 )
 from pytest_kernelperf.model import (
@@ -262,13 +260,11 @@ def test_expected_starvation_goes_on_to_a_verdict_with_a_note() -> None:
 # --- trying again -----------------------------------------------------------------------------
 
 
-def test_a_busy_device_is_tried_three_times() -> None:
-    """Then it is invalid and fails, with the number of tries; it never becomes a regression."""
-    busy = [evidence(contended_by="stress", tries=tries, comparison=SLOWER) for tries in (1, 2, 3)]
-    assert [needs_retry(tried) for tried in busy] == [True, True, False]
-    assert decide(busy[-1]).reason.startswith("not measured: the device is busy (stress), 3 tries")
-    assert not needs_retry(evidence())
-    assert not needs_retry(evidence(contended_by="stress", mismatch=MISMATCH))
+def test_a_busy_device_fails_with_the_number_of_tries() -> None:
+    """It is invalid and never a regression, whatever its samples say."""
+    decision = decide(evidence(contended_by="stress", tries=3, comparison=SLOWER))
+    assert (decision.verdict, decision.fails) == (Verdict.INVALID, True)
+    assert decision.reason.startswith("not measured: the device is busy (stress), 3 tries")
 
 
 def test_an_undecided_comparison_is_measured_once_more() -> None:
@@ -302,39 +298,30 @@ def test_only_what_timing_can_tell_is_timed(details: dict[str, Any], timed: bool
     ],
 )
 def test_a_reason_turns_what_was_measured_into_accepted(details: dict[str, Any]) -> None:
-    """The reason and the numbers are both kept, and the case is stored."""
+    """The reason and the numbers are both kept."""
     given = evidence(update_reason="bf16 needs the extra pass", **details)
     decision, without = decide(given), decide(msgspec.structs.replace(given, update_reason=None))
     assert (decision.verdict, decision.fails) == (Verdict.ACCEPTED, False)
     assert decision.reason == f"accepted: bf16 needs the extra pass ({without.reason})"
-    assert stores_baseline(given, decision)
 
 
 @pytest.mark.parametrize(("details", "verdict", "code"), [STAGES[i] for i in (0, 1, 2, 3, 5, 6, 7)])
 def test_no_reason_accepts_what_is_wrong_starved_or_was_not_measured(
     details: dict[str, Any], verdict: Verdict, code: str
 ) -> None:
-    """A baseline is never taken from it."""
+    """Such a case stays what it is, so that no baseline is taken from it."""
     given = evidence(update_reason="please", **details)
     decision = decide(given)
     assert (decision.verdict, decision.code, decision.fails) == (verdict, code, True)
-    assert not stores_baseline(given, decision)
 
 
-def test_without_a_reason_only_what_does_not_fail_is_stored() -> None:
-    """New and improved are; a regression stays one, and the note says how to accept it."""
-    for details, stored in (
-        ({"has_baseline": False}, True),
-        ({"comparison": FASTER}, True),
-        ({"comparison": SAME}, False),
-        ({"identical": True}, False),
-        ({"comparison": SLOWER}, False),
-        ({"comparison": NEARLY}, False),
-    ):
-        given = evidence(update_reason="", **details)
-        assert stores_baseline(given, decide(given)) is stored
-        assert not stores_baseline(msgspec.structs.replace(given, update_reason=None), decide(given))
+def test_an_update_without_a_reason_accepts_nothing_slower() -> None:
+    """New stays new and a regression one; the note says how to accept it. What is unchanged stays so with a reason."""
+    assert decide(evidence(update_reason="", has_baseline=False)).verdict is Verdict.NEW
+    assert decide(evidence(update_reason="", comparison=SLOWER)).verdict is Verdict.REGRESSED
     assert any("needs a reason" in note for note in notes_of(evidence(update_reason="", comparison=SLOWER)))
+    assert decide(evidence(update_reason="why", comparison=SAME)).verdict is Verdict.UNCHANGED
+    assert decide(evidence(update_reason="why", identical=True)).verdict is Verdict.IDENTICAL
 
 
 # --- sentences --------------------------------------------------------------------------------
