@@ -283,7 +283,11 @@ class Kernel:
         for name, array in expected.items():
             if name not in inputs:
                 raise UsageError(f"{where}: it returns {name!r}, but the buffers are {', '.join(inputs)}")
-            if not isinstance(array, np.ndarray) or array.shape != inputs[name].shape or array.dtype != inputs[name].dtype:
+            if (
+                not isinstance(array, np.ndarray)
+                or array.shape != inputs[name].shape
+                or array.dtype != inputs[name].dtype
+            ):
                 came = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
                 raise UsageError(
                     f"{where}: {name} must be {inputs[name].dtype} {inputs[name].shape} like its buffer, not {came}"

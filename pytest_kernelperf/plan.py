@@ -66,7 +66,9 @@ def _step(where: str, step: object, device: DeviceFacts, inputs: Arrays) -> Step
     if isinstance(step, Fill):
         size = _buffer(where, step.buffer, inputs).nbytes
         if isinstance(step.byte, bool) or not isinstance(step.byte, int) or not 0 <= step.byte <= 255:
-            raise UsageError(f"{where}: Fill sets bytes, so its value is a whole number from 0 to 255, not {step.byte!r}")
+            raise UsageError(
+                f"{where}: Fill sets bytes, so its value is a whole number from 0 to 255, not {step.byte!r}"
+            )
         return FillStep(step.buffer, step.byte, 0, size)
     if isinstance(step, Copy):
         target, source = _buffer(where, step.target, inputs).nbytes, _buffer(where, step.source, inputs).nbytes
@@ -161,7 +163,9 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
             continue
         where = f"{case}, step {place + 1} ({step.kernel})"
         if step.kernel not in code.kernels:
-            raise UsageError(f"{where}: the source has no such kernel; it has {', '.join(sorted(code.kernels)) or 'none'}")
+            raise UsageError(
+                f"{where}: the source has no such kernel; it has {', '.join(sorted(code.kernels)) or 'none'}"
+            )
         parameters = code.kernels[step.kernel].parameters
         if parameters is None:
             continue

@@ -123,6 +123,4 @@ class Office:
             self._guard = None
 
 
-_WorkerKnowledge = tuple[
-    DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, set[tuple[str, int]]]]
-]
+_WorkerKnowledge = tuple[DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, set[tuple[str, int]]]]]
