@@ -162,33 +162,38 @@ class Loop(Owner):
             count,
             self._gate.handle if self._gate is not None else None,
         )
-        return self._device_timing("queued", count, result)
+        return self._device_timing("queued", count, result, gated=self._gate is not None)
 
     def time_graph(self, rounds: Rounds, count: int) -> Timing:
-        """Device events round one launch of a graph of ``count`` rounds, captured at the first call.
+        """Device events round one launch of a graph of ``count`` rounds, captured at the first call (``capture``).
 
         Raises:
             CaptureRefused: this plan or runtime cannot be captured; measure ``queued``.
         """
-        self._launch_first(rounds)
-        graph = self._captured(rounds, count)
+        graph = self.capture(rounds, count)
         result = self._native(
             "kernelperf_time_graph", rounds, self._start.handle, self._stop.handle, graph.handle, None
         )
-        return self._device_timing("graph", count, result)
+        return self._device_timing("graph", count, result, gated=False)
 
-    def _captured(self, rounds: Rounds, count: int) -> Graph:
+    def capture(self, rounds: Rounds, count: int) -> Graph:
+        """The graph of ``count`` rounds; at its first call it is captured and launched once untimed.
+
+        Raises:
+            CaptureRefused: this plan or runtime cannot be captured.
+        """
+        self._launch_first(rounds)
         if count not in rounds.graphs:
             if len(rounds.graphs) >= MOST_GRAPHS:  # sizing a batch tries several counts; the last few are kept
                 rounds.graphs.pop(next(iter(rounds.graphs))).close()
             try:
                 graph = self.stream.capture(lambda: self._enqueue(rounds, count))
-                rounds.graphs[count] = graph
-                # A first launch uploads the graph, which is not what is measured.
-                self.device.check("hipGraphLaunch", self._launch_graph(graph))
-                self.stream.synchronise()
             except DeviceError as error:
                 raise CaptureRefused(f"the plan cannot be captured as a graph: {error}") from error
+            rounds.graphs[count] = graph
+            # A first launch uploads the graph, which is not what is measured.
+            self.device.check("hipGraphLaunch", self._launch_graph(graph))
+            self.stream.synchronise()
         return rounds.graphs[count]
 
     def _launch_graph(self, graph: Graph) -> int:
@@ -212,9 +217,9 @@ class Loop(Owner):
             self.device.check(f"{call}{step}", result.error)
         return result
 
-    def _device_timing(self, mode: str, count: int, result: Result) -> Timing:
+    def _device_timing(self, mode: str, count: int, result: Result, gated: bool) -> Timing:
         total_us = float(result.device_ms) * 1000
-        timing = Timing(count, total_us, result.enqueue_ns / 1000, bool(result.timed_out), self._gate is not None)
+        timing = Timing(count, total_us, result.enqueue_ns / 1000, bool(result.timed_out), gated)
         if not timing.timed_out and not total_us > 0:
             raise DeviceError(
                 f"the device's events say {total_us:g} us for {count} rounds in {mode} mode: take more rounds, "
@@ -252,8 +257,8 @@ class _Gate(Owner):
             raise DeviceError("the gate's second thread cannot be started: free threads for this user (ulimit -u)")
         super().__init__(lambda: self._library.kernelperf_gate_destroy(self.handle))
         self._library.kernelperf_gate_open(self.handle)
-        steps = (Step * 1)(self._step)
-        loop.run(Rounds(steps, (), (gate.KERNEL,)))  # loads its code while the door is open
+        self.rounds = Rounds((Step * 1)(self._step), (), (gate.KERNEL,))
+        loop.run(self.rounds)  # loads its code while the door is open
 
 
 def pack_arguments(arguments: tuple[Argument, ...], buffers: Mapping[str, Buffer]) -> bytes:
