@@ -17,6 +17,7 @@ import pytest
 
 import pytest_kernelperf
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.measure import lock
 from pytest_kernelperf.measure.lock import MachineLock, describe_holder, lock_path
 
 HOLDER = """
@@ -150,10 +151,12 @@ def test_killing_the_holder_frees_it(start: Start, path: Path) -> None:
     other.process.send_signal(signal.SIGKILL)
     other.process.wait()
     assert json.loads(path.read_text())["pid"] == other.process.pid
-    assert try_once(path, "exclusive")
     sharer = start("shared")
     assert sharer.read() == "holds"
     assert describe_holder(path).startswith(f"pid {sharer.process.pid} (")
+    sharer.release()
+    assert sharer.read() == "released"
+    assert try_once(path, "exclusive")
 
 
 def test_an_exclusive_waiter_stops_later_shared_ones(start: Start, path: Path) -> None:
@@ -170,10 +173,10 @@ def test_an_exclusive_waiter_stops_later_shared_ones(start: Start, path: Path) -
 
 def test_a_holder_that_asks_again_is_refused(path: Path) -> None:
     """It would wait for itself."""
-    lock = MachineLock(path)
-    with lock.shared(), pytest.raises(KernelperfError, match=r"holds the lock .* already"), lock.exclusive():
+    mine = MachineLock(path)
+    with mine.shared(), pytest.raises(KernelperfError, match=r"holds the lock .* already"), mine.exclusive():
         pass
-    with lock.exclusive():
+    with mine.exclusive():
         assert describe_holder(path).startswith(f"pid {os.getpid()} (pytest --kernelperf)")
 
 
@@ -186,6 +189,26 @@ def test_the_file_is_for_all_users_whatever_the_umask(path: Path) -> None:
     finally:
         os.umask(before)
     assert stat.S_IMODE(path.stat().st_mode) == 0o666
+
+
+def test_a_file_removed_between_opening_and_locking_it_is_opened_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or two processes would each hold a file of their own."""
+    opened, real = [], lock._open
+
+    def open_and_lose(asked: Path) -> int:
+        fd = real(asked)
+        if asked == path:
+            opened.append(os.fstat(fd).st_ino)
+            if len(opened) == 1:
+                path.rename(path.with_name("lost"))
+        return fd
+
+    monkeypatch.setattr(lock, "_open", open_and_lose)
+    with MachineLock(path).exclusive():
+        assert len(opened) == 2
+        assert path.stat().st_ino == opened[1]
 
 
 def test_a_lock_file_that_is_removed_meanwhile_is_not_mistaken_for_the_lock(start: Start, path: Path) -> None:

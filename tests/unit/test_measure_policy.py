@@ -94,3 +94,11 @@ def test_the_order_is_random_and_the_same_for_the_same_seed() -> None:
     assert seen == {tuple(f + s) for f, s in itertools.product((("a", "b"), ("b", "a")), repeat=2)}
     assert order_arms(("a", "b"), 3, 1, 0) == order_arms(("a", "b"), 3, 1, 0)
     assert len({tuple(order_arms(("a", "b"), b, 1, process)[0] for b in range(20)) for process in range(5)}) == 5
+    firsts = {"".join(order_arms(("a", "b", "c"), block, seed, 0)[0] for block in range(3)) for seed in range(64)}
+    assert firsts == {"".join(order) for order in itertools.permutations("abc")}
+    seconds = {
+        order_arms(("a", "b", "c"), 1, seed, 0)
+        for seed in range(64)
+        if order_arms(("a", "b", "c"), 0, seed, 0)[0] == "a"
+    }
+    assert {order[0] for order in seconds if order in {("b", "c", "a"), ("c", "a", "b")}} == {"b", "c"}
