@@ -69,11 +69,17 @@ def include_names(bundle: SourceBundle) -> dict[str, str]:
     return names
 
 
-def first_error(log: str) -> str:
-    """``file:line: message`` of the log's first error, or its first line that says error, or its last line."""
+def first_error(log: str, main: str = "") -> str:
+    """``file:line: message`` of the log's first error, or its first line that says error, or its last line.
+
+    ``main``: what to call the file that AMD's hiprtc calls ``CompileSource`` whatever its name.
+    """
     match = _ERROR.search(log)
     if match is not None:
-        return f"{posixpath.basename(match['file'])}:{match['line']}: {match['message'].strip()}"
+        file = posixpath.basename(match["file"])
+        if main and file.startswith("CompileSource"):
+            file = main
+        return f"{file}:{match['line']}: {match['message'].strip()}"
     loose = _ANY_ERROR.search(log)
     if loose is not None:
         return loose.group(0).strip()
@@ -136,7 +142,7 @@ class _Program:
         code, _ = self.bindings.compile_call("hiprtcCompileProgram", self.handle, len(encoded), encoded or None)
         log = self._log()
         if code != 0:
-            reason = first_error(log) if log.strip() else self.bindings.compile_error_text(code)
+            reason = first_error(log, self.main) if log.strip() else self.bindings.compile_error_text(code)
             raise CompileError(f"{self.main} does not compile: {reason}", log)
         return log
 

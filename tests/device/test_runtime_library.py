@@ -102,6 +102,34 @@ def test_a_rocm_sdk_wheel_is_not_picked_up(libraries: dict[str, Path], wheel: Pa
     assert child(program(), libraries["ours"], {}, packages=wheel) == "answers: error of ours"
 
 
+SHIPPED = """
+import numpy as np
+from pytest_kernelperf.runtime.compile import compile_bundle
+from pytest_kernelperf.runtime.gate import gate_bundle
+from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.library import choose
+from pytest_kernelperf.runtime.loop import Loop
+with Device(choose("cpu")) as device, device.upload(np.arange(5)) as buffer, Loop(device) as loop:
+    print(device.facts().library)
+    print(buffer.download(np.int64, (5,)).tolist(), list(compile_bundle(device, gate_bundle()).kernels))
+"""
+
+
+def test_the_shipped_cpu_runtime_works_beside_all_of_them(libraries: dict[str, Path], wheel: Path) -> None:
+    """Our own library answers every call, though a system, a wheel and a preloaded library are on offer."""
+    environment = {
+        "ROCM_PATH": str(libraries["system"].parent),
+        "LD_LIBRARY_PATH": str(libraries["system"]),
+        "LD_PRELOAD": f"{libraries['system'] / 'libamdhip64.so'}:{libraries['system'] / 'libhiprtc.so'}",
+        "HOME": os.environ.get("HOME", "/"),
+    }
+
+    library, rest = child(SHIPPED, Path(), environment, packages=wheel).splitlines()
+
+    assert library.endswith("_native/hip_cpu/lib/libamdhip64.so")
+    assert rest == "[0, 1, 2, 3, 4] ['kernelperf_gate']"
+
+
 def test_a_library_that_answered_first_is_refused(libraries: dict[str, Path]) -> None:
     """If hip-python opened another library before, the choice is refused and both files are named."""
     before = f"""

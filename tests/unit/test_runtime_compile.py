@@ -72,3 +72,8 @@ def test_relative_folders_are_the_bundles_and_absolute_ones_the_systems() -> Non
 def test_the_first_error_is_one_line(log: str, sentence: str) -> None:
     """File, line and message of the first error; warnings before it and context after it are left to the log."""
     assert first_error(log) == sentence
+
+
+def test_amds_name_for_the_main_file_is_not_shown() -> None:
+    """hiprtc calls every main file CompileSource; the user knows it by its own name."""
+    assert first_error("CompileSource:7:9: error: bad", "k.hip") == "k.hip:7: bad"
