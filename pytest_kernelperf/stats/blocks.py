@@ -46,8 +46,12 @@ def check_blocks(policy: Policy, blocks: int) -> None:
     Raises:
         UsageError: the arithmetic, and the number of blocks to take.
     """
-    if blocks > MOST_PAIRS:
-        raise UsageError(f"{blocks} blocks are more than the exact test takes: ask for at most {MOST_PAIRS}")
+    most = MOST_PAIRS // policy.looks
+    if blocks > most:
+        raise UsageError(
+            f"{blocks} blocks in each of {format_counted(policy.looks, 'look')} are more than the exact test takes: "
+            f"ask for at most {most}"
+        )
     if smallest_p(blocks) > policy.alpha_per_look:
         enough = _fewest_blocks(policy.alpha_per_look, 0)
         each = format_probability(policy.alpha_per_look)

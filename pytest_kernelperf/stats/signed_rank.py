@@ -8,6 +8,7 @@ would leave the null distribution as it is; broken this way the statistic is nev
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Final
 
 import numpy as np
@@ -48,3 +49,27 @@ def rank_against(differences: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarr
     ranks = np.empty(len(differences))
     ranks[order] = np.arange(1, len(differences) + 1)
     return np.where(above, ranks, -ranks)
+
+
+@functools.lru_cache
+def critical_sum(pairs: int, alpha: float) -> int | None:
+    """The smallest sum of ranks above 0 at which so many pairs reject at ``alpha``; None if not even all of them do."""
+    low, high = 0, pairs * (pairs + 1) // 2
+    if not 0 < pairs <= MOST_PAIRS or signed_rank_p(_ranks_with_sum(pairs, high)) > alpha:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        rejects = signed_rank_p(_ranks_with_sum(pairs, middle)) <= alpha
+        low, high = (low, middle) if rejects else (middle, high)
+    return high
+
+
+def _ranks_with_sum(pairs: int, total: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Ranks 1 to ``pairs``, signed so that those above 0 add up to ``total``."""
+    signed = np.arange(1.0, pairs + 1)
+    for rank in range(pairs, 0, -1):
+        if total >= rank:
+            total -= rank
+        else:
+            signed[rank - 1] *= -1
+    return signed

@@ -11,7 +11,7 @@ from scipy import stats
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.stats.blocks import check_blocks, plan_blocks, smallest_p
 from pytest_kernelperf.stats.policy import Policy, needed_processes
-from pytest_kernelperf.stats.signed_rank import MOST_PAIRS, rank_against, signed_rank_p
+from pytest_kernelperf.stats.signed_rank import MOST_PAIRS, critical_sum, rank_against, signed_rank_p
 
 
 @pytest.mark.parametrize("blocks", [1, 2, 7, 18, 29, 40])
@@ -57,8 +57,9 @@ def test_seven_blocks_are_refused_with_the_arithmetic() -> None:
 
 def test_more_blocks_than_the_exact_test_takes_are_refused() -> None:
     """Rather than another method, silently, with another p-value."""
-    with pytest.raises(UsageError, match=f"ask for at most {MOST_PAIRS}"):
-        check_blocks(Policy(), MOST_PAIRS + 1)
+    with pytest.raises(UsageError, match=f"ask for at most {MOST_PAIRS // 2}"):
+        check_blocks(Policy(), MOST_PAIRS // 2 + 1)
+    check_blocks(Policy(), MOST_PAIRS // 2)
 
 
 def test_an_alpha_that_no_number_of_blocks_reaches_is_refused() -> None:
@@ -73,6 +74,30 @@ def test_without_ties_the_p_value_is_scipys(seed: int) -> None:
     differences = np.random.default_rng(seed).normal(0.3, 1, size=5 + 2 * seed)
     scipys = stats.wilcoxon(differences, alternative="greater", method="exact").pvalue
     assert signed_rank_p(differences) == pytest.approx(scipys, rel=1e-9)
+
+
+@pytest.mark.parametrize(("pairs", "alpha"), [(5, 0.05), (18, 5e-6), (29, 5e-6), (29, 0.05), (60, 1e-3)])
+def test_the_critical_sum_is_where_scipy_begins_to_reject(pairs: int, alpha: float) -> None:
+    """One rank less does not; too few pairs have none."""
+    needed = critical_sum(pairs, alpha)
+    assert needed is not None
+    survival = [
+        stats.wilcoxon(_with_sum(pairs, total), alternative="greater", method="exact").pvalue
+        for total in (needed, needed - 1)
+    ]
+    assert survival[0] <= alpha < survival[1]
+    assert critical_sum(4, 0.05) is None
+    assert critical_sum(0, 0.05) is None
+
+
+def _with_sum(pairs: int, total: int) -> list[int]:
+    """Ranks 1 to ``pairs``, the first that fit ``total`` above 0 and the others below."""
+    above: list[int] = []
+    for rank in range(pairs, 0, -1):
+        if sum(above) + rank <= total:
+            above.append(rank)
+    assert sum(above) == total
+    return [rank if rank in above else -rank for rank in range(1, pairs + 1)]
 
 
 def test_ties_and_zeros_count_against_rejecting() -> None:
