@@ -98,4 +98,14 @@ std::vector<std::string> code_flags(const Compiler& compiler) {
 
 }  // namespace kp
 
+// For reports and benchmarks: which compiler, where it is, and the flags every kernel gets (separated by spaces).
 KP_EXPORT const char* kernelperf_cpu_compiler() { return kp::compiler().name.c_str(); }
+KP_EXPORT const char* kernelperf_cpu_compiler_path() { return kp::compiler().path.c_str(); }
+KP_EXPORT const char* kernelperf_cpu_flags() {
+    static const std::string joined = [] {
+        std::string all;
+        for (const std::string& flag : kp::code_flags(kp::compiler())) all += (all.empty() ? "" : " ") + flag;
+        return all;
+    }();
+    return joined.c_str();
+}

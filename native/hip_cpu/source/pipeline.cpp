@@ -116,7 +116,9 @@ public:
         if (cache_read(key, compiled_)) return Outcome::compiled;
         compiled_ = {};
 
-        const Rewritten rewritten = rewrite(preprocessed.output, source_.name_expressions);
+        const Rewritten rewritten = rewrite(
+            preprocessed.output, source_.name_expressions,
+            cxx_.is_clang ? "#pragma clang loop vectorize(assume_safety) interleave(enable)" : "#pragma GCC ivdep");
         if (!rewritten.error.empty()) return say(Outcome::refused, rewritten.error);
         const Outcome outcome = build(rewritten, preprocessed.error);
         if (outcome == Outcome::compiled) cache_write(key, compiled_);

@@ -1,6 +1,7 @@
 #include "rewrite.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "kernel_body.h"
@@ -34,8 +35,8 @@ struct Function {
 
 class Rewriter {
 public:
-    Rewriter(std::string_view text, const std::vector<std::string>& expressions)
-        : text_(text), expressions_(expressions), split_(split(text)), tokens_(split_.list) {}
+    Rewriter(std::string_view text, const std::vector<std::string>& expressions, const std::string& pragma)
+        : text_(text), expressions_(expressions), pragma_(pragma), split_(split(text)), tokens_(split_.list) {}
 
     Rewritten run() {
         result_.error = split_.error;
@@ -295,34 +296,48 @@ private:
         if (!parse(begin, open, d)) return;
         const bool keyed = d.is_template || d.is_specialisation;
         const int number = keyed ? 0 : result_.kernels++;
-        const BodyFacts facts = read_body(text_, split_, d.open, d.close, open, close);
+        const BodyFacts facts = read_body(text_, split_, pragma_, d.open, d.close, open, close);
         for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
-        const bool outside = outside_everywhere_ || mentions(open, close, outside_);
-        const std::string traits = outside ? "Outside" : facts.traits;
+        const std::string name(tokens_[d.name].text);
+        Traits traits{outside_everywhere_ || mentions(open, close, outside_) ? "Outside" : facts.strided ? "Strided" : "Plain", ""};
+        std::string divisor;
+        if (!facts.divisor.empty() && traits.type == "Plain" && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
+            const std::string function = "kp_divisor_" + (keyed ? name : std::to_string(number));
+            traits = {"Segmented", function};
+            divisor = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) long long " + function + "(" + parameters(d) +
+                      ") { return (long long)(" + facts.divisor + "); }";
+        }
         if (keyed) {
-            template_kernels_.insert(std::string(tokens_[d.name].text));
-            if (outside) outside_templates_.insert(std::string(tokens_[d.name].text));
-            if (facts.traits != "Plain") template_traits_.emplace_back(std::string(tokens_[d.name].text), facts.traits);
+            template_kernels_.insert(name);
+            // Overloads share what is known by name: what holds for one of them only is dropped. Any kernel runs as Plain.
+            const auto [known, first] = template_traits_.emplace(name, traits);
+            if (!first && known->second.type != traits.type)
+                known->second = {traits.type == "Outside" || known->second.type == "Outside" ? "Outside" : "Plain", ""};
         }
         const bool drop_void = !has_parameters(d) && d.close == d.open + 2;
-        edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + marker(d.open) + body_head(d, number));
+        edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + divisor + marker(d.open) + body_head(d, number));
         if (drop_void) edit(tokens_[d.open + 1].begin, tokens_[d.open + 1].end, "");
         edit(tokens_[d.close].end, tokens_[open].begin, marker(open));
         if (keyed) return;
         const std::string body = "kp_kernel_" + std::to_string(number);
-        const std::string stub_address = "static_cast<::kp::Signature<decltype(&" + body + ")>::Declared*>(&" +
-                                         std::string(tokens_[d.name].text) + ")";
-        edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits, facts.divisor));
+        const std::string stub_address = "static_cast<::kp::Signature<decltype(&" + body + ")>::Declared*>(&" + name + ")";
+        edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits));
     }
 
-    static std::string glue(int number, const std::string& body, const std::string& stub_address, const std::string& traits,
-                            const std::string&) {
+    // How the launch code may run a kernel: a type of launch.h, and the function that tells a segment's length.
+    struct Traits {
+        std::string type, divisor;
+    };
+
+    static std::string glue(int number, const std::string& body, const std::string& stub_address, const Traits& traits) {
         const std::string key = "KP" + std::to_string(number) + "_";
-        const std::string type = "decltype(&" + body + ")";
+        const std::string type = "decltype(&" + body + ")", inlined = " __attribute__((always_inline)) { ";
+        const std::string divisor = traits.divisor.empty() ? "[](auto...)" + inlined + "return 0LL; }"
+                                                           : "[](auto... kp_a)" + inlined + "return " + traits.divisor + "(kp_a...); }";
         return " extern \"C\" __attribute__((used, visibility(\"default\"))) void kernelperf_thunk_" + key +
                "(const void* kp_arguments, ::kp::u64 kp_first, ::kp::u64 kp_count, const ::kp::Launch* kp_launch) noexcept {"
-               " ::kp::run<::kp::" + traits + ", " + type + ">([](auto... kp_a) __attribute__((always_inline)) { " + body +
-               "(kp_a...); }, kp_arguments, kp_first, kp_count, kp_launch); }"
+               " ::kp::run<::kp::" + traits.type + ", " + type + ">([](auto... kp_a)" + inlined + body + "(kp_a...); }, " + divisor +
+               ", kp_arguments, kp_first, kp_count, kp_launch); }"
                " extern \"C\" { extern const ::kp::Signature<" + type + ">::Parameters kernelperf_parameters_" + key +
                " __attribute__((visibility(\"default\"))); const ::kp::Signature<" + type +
                ">::Parameters kernelperf_parameters_" + key + " __attribute__((used)) = ::kp::Signature<" + type + ">::table();"
@@ -339,11 +354,15 @@ private:
         replace(d.begin, end, text);
     }
 
+    // `body` and `stub` are spelled with template arguments, and with a qualified name where need be.
     std::string template_glue(const std::string& body, const std::string& stub, const std::string& name) {
-        std::string traits = outside_everywhere_ || outside_templates_.count(name) != 0 ? "Outside" : "Plain";
-        for (const auto& [kernel, found] : template_traits_)
-            if (kernel == name && traits == "Plain") traits = found;
-        return glue(result_.kernels++, body, "&" + stub, traits, "");
+        Traits traits = outside_everywhere_ ? Traits{"Outside", ""} : template_traits_[name];
+        if (traits.type.empty()) traits.type = "Plain";
+        if (!traits.divisor.empty()) {
+            const std::size_t at = body.rfind("kp_kernel_" + name);
+            traits.divisor = std::string(body).replace(at, 10, "kp_divisor_");
+        }
+        return glue(result_.kernels++, body, "&" + stub, traits);
     }
 
     // Kernels and variables asked for by name expression.
@@ -392,22 +411,23 @@ private:
 
     std::string_view text_;
     const std::vector<std::string>& expressions_;
+    const std::string& pragma_;
     Tokens split_;
     const std::vector<Token>& tokens_;
     std::vector<Edit> edits_;
     std::vector<Function> functions_;
     std::set<std::string_view> outside_;
     bool outside_everywhere_ = false;
-    std::set<std::string> template_kernels_, outside_templates_;
-    std::vector<std::pair<std::string, std::string>> template_traits_;
+    std::set<std::string> template_kernels_;
+    std::map<std::string, Traits> template_traits_;
     std::string tail_;
     Rewritten result_;
 };
 
 }  // namespace
 
-Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions) {
-    return Rewriter(preprocessed, name_expressions).run();
+Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma) {
+    return Rewriter(preprocessed, name_expressions, pragma).run();
 }
 
 }  // namespace kp

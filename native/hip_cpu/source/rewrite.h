@@ -22,6 +22,7 @@ struct Rewritten {
     int expressions = 0;  // numbered KPE0_ ..., in the order given
 };
 
-Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions);
+// `pragma`: see read_body in kernel_body.h.
+Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma);
 
 }  // namespace kp

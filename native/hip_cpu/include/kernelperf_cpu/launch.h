@@ -127,24 +127,37 @@ template <class T> KP_INLINE T load(const unsigned char* bytes) {
 
 // --- the loop over threads ---------------------------------------------------------------------
 
-// What the source says of a kernel, found when it was read.
-//   outside: a device function uses threadIdx and friends, so each thread sets the variable they read
-//   strided: it has a loop that one thread may run for its whole workgroup
-struct Outside { static constexpr bool outside = true, strided = false; };
-struct Plain { static constexpr bool outside = false, strided = false; };
-struct Strided { static constexpr bool outside = false, strided = true; };
+// What the source says of a kernel, found when it was read:
+struct Plain { static constexpr bool outside = false, strided = false, segmented = false; };
+// a device function uses threadIdx and friends, so each thread sets the variable they read;
+struct Outside { static constexpr bool outside = true, strided = false, segmented = false; };
+// it has a loop "for (c = threadIdx.x; c < n; c += blockDim.x)" that one thread may run for its whole workgroup;
+struct Strided { static constexpr bool outside = false, strided = true, segmented = false; };
+// it divides the thread's place in the grid by a number that is the same for all threads.
+struct Segmented { static constexpr bool outside = false, strided = false, segmented = true; };
+
+// Below this many threads (more than fit into a vector of bytes) neither of the two pays.
+constexpr int least_run = 64;
+
+// i / n and i % n in a kernel whose threads run in segments of one and the same quotient.
+template <class A, class B> KP_INLINE auto quotient(const Index& index, A a, B b) -> decltype(a / b) {
+    if constexpr (kind_of<B>() == 'f') return a / b;
+    else return index.segmented ? static_cast<decltype(a / b)>(index.quotient) : a / b;
+}
+template <class A, class B> KP_INLINE auto remainder(const Index& index, A a, B b) -> decltype(a % b) {
+    return index.segmented ? static_cast<decltype(a % b)>(a - static_cast<decltype(a % b)>(index.quotient) * b) : a % b;
+}
 
 template <class Traits, class Body, class... P> KP_INLINE void thread(Body body, const Index& index, const P&... values) {
     if constexpr (Traits::outside) ::kp_index = index;
     body(index, values...);
 }
 
-// All threads of one row of a workgroup. The loop counts the thread's place in the whole grid, from which threadIdx.x
-// is derived: blockIdx.x * blockDim.x + threadIdx.x then folds to the counter itself, and the compiler sees
-// neighbouring threads touch neighbouring elements (unsigned wrap-around would hide that).
-template <class Traits, class Body, class... P> KP_INLINE void row(Body body, Index index, const P&... values) {
-    const unsigned base = index.block.x * index.block_size.x;
-    const int first = static_cast<int>(base), last = first + static_cast<int>(index.block_size.x);
+// Threads at places first <= i < last of the whole grid. The loop counts places, from which threadIdx.x is derived:
+// blockIdx.x * blockDim.x + threadIdx.x then folds to the counter itself, and the compiler sees neighbouring threads
+// touch neighbouring elements (unsigned wrap-around would hide that).
+template <class Traits, class Body, class... P>
+KP_INLINE void places(Body body, const Index& index, unsigned base, int first, int last, const P&... values) {
     KP_INDEPENDENT
     for (int i = first; i < last; ++i) {
         Index mine = index;
@@ -153,8 +166,38 @@ template <class Traits, class Body, class... P> KP_INLINE void row(Body body, In
     }
 }
 
-template <class Traits, class Body, class... P>
-KP_INLINE void groups(Body body, const Launch& launch, u64 first, u64 count, const P... values) {
+// All threads of one row of a workgroup.
+template <class Traits, class Body, class Divisor, class... P>
+KP_INLINE void row(Body body, Divisor divisor, Index index, const P&... values) {
+    const unsigned base = index.block.x * index.block_size.x;
+    const int first = static_cast<int>(base), last = first + static_cast<int>(index.block_size.x);
+    if constexpr (Traits::strided) {
+        if (last - first >= least_run) {
+            index.stride = stride_leader;
+            thread<Traits>(body, index, values...);
+            index.stride = stride_follower;
+            return places<Traits>(body, index, base, first + 1, last, values...);
+        }
+    }
+    if constexpr (Traits::segmented) {
+        const long long length = divisor(values...);
+        if (length >= least_run) {
+            index.segmented = true;
+            index.quotient = first / length;
+            for (int begin = first; begin < last; ++index.quotient) {
+                const long long end = (index.quotient + 1) * length;
+                const int stop = end < last ? static_cast<int>(end) : last;
+                places<Traits>(body, index, base, begin, stop, values...);
+                begin = stop;
+            }
+            return;
+        }
+    }
+    places<Traits>(body, index, base, first, last, values...);
+}
+
+template <class Traits, class Body, class Divisor, class... P>
+KP_INLINE void groups(Body body, Divisor divisor, const Launch& launch, u64 first, u64 count, const P... values) {
     Index index;
     index.block_size = dim3(launch.block[0], launch.block[1], launch.block[2]);
     index.grid_size = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
@@ -166,7 +209,7 @@ KP_INLINE void groups(Body body, const Launch& launch, u64 first, u64 count, con
             for (unsigned y = 0; y < index.block_size.y; ++y) {
                 index.thread.y = y;
                 index.thread.z = z;
-                row<Traits>(body, index, values...);
+                row<Traits>(body, divisor, index, values...);
             }
         if (++index.block.x == index.grid_size.x) {
             index.block.x = 0;
@@ -180,11 +223,11 @@ KP_INLINE void groups(Body body, const Launch& launch, u64 first, u64 count, con
 
 template <unsigned... i> struct Numbers {};
 
-template <class Traits, class Body, class... P, unsigned... i>
-KP_INLINE void unpack(Body body, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
+template <class Traits, class Body, class Divisor, class... P, unsigned... i>
+KP_INLINE void unpack(Body body, Divisor divisor, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
                       const Launch* launch) {
     [[maybe_unused]] const auto* bytes = static_cast<const unsigned char*>(arguments);
-    groups<Traits>(body, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
+    groups<Traits>(body, divisor, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
 }
 
 #if defined(__clang__)
@@ -197,10 +240,10 @@ template <unsigned n> using Counting = Numbers<__integer_pack(n)...>;
 
 template <class... P> constexpr unsigned count_of(void (*)(Index, P...)) { return sizeof...(P); }
 
-template <class Traits, class F, class Body>
-KP_INLINE void run(Body body, const void* arguments, u64 first, u64 count, const Launch* launch) {
-    unpack<Traits>(body, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first, count,
-                   launch);
+template <class Traits, class F, class Body, class Divisor>
+KP_INLINE void run(Body body, Divisor divisor, const void* arguments, u64 first, u64 count, const Launch* launch) {
+    unpack<Traits>(body, divisor, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
+                   count, launch);
 }
 
 }  // namespace kp
