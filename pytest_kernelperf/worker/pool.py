@@ -208,7 +208,9 @@ class WorkerPool:
 
     def _start(self, slot: _Slot) -> WorkerProcess:
         if slot.worker and slot.worker.alive:
-            return slot.worker
+            if not slot.worker.died_idle:
+                return slot.worker
+            slot.worker.kill()  # the next case must not be blamed for it
         slot.worker, slot.sent = WorkerProcess(), set()
         hello = Hello(self._runtime, slot.process, self._clock_script)
         try:

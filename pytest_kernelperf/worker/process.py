@@ -86,6 +86,11 @@ class WorkerProcess:
         """The worker's process id, also that of its process group."""
         return self._popen.pid
 
+    @property
+    def died_idle(self) -> bool:
+        """Whether it is dead although nobody asked it anything: killed for memory, perhaps."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
     def ask(self, body: bytes, descriptors: tuple[int, ...], limit_s: float, subject: str) -> tuple[bytes, list[int]]:
         """Send a request and return the reply's body and descriptors.
 

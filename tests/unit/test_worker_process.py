@@ -202,3 +202,13 @@ def test_the_worker_imports_this_package_and_nothing_from_the_current_folder(tmp
     assert folders[:-1] == ([] if package.name in {"site-packages", "dist-packages"} else [str(package)])
     assert environment["PYTHONSAFEPATH"] == "1"
     assert environment["LD_PRELOAD"] == "libx.so"
+
+
+def test_a_worker_that_died_between_requests_is_known_to_be_dead(start: Start) -> None:
+    """So that the next case is not blamed for it."""
+    worker = start("answer(); receiver.receive()")
+    ask(worker)
+    assert not worker.died_idle
+    os.kill(worker.pid, 9)
+    os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOWAIT)
+    assert worker.died_idle
