@@ -15,7 +15,7 @@ from typing import Protocol
 from pytest_kernelperf.model import Frozen
 
 
-class Activity(Frozen):
+class Activity(Frozen, frozen=True):
     """What others did in a window.
 
     Attributes:
@@ -43,7 +43,7 @@ class ActivityProbe(Protocol):
         """End it, and say what others did in it."""
 
 
-class Contention(Frozen):
+class Contention(Frozen, frozen=True):
     """When foreign CPU time is too much: a constant for the grain of the clock, and a share of the window.
 
     0.05 s are five ticks of the usual 10 ms: a window of a few milliseconds must not fail for one of them.
@@ -57,7 +57,7 @@ class Contention(Frozen):
         return foreign_s > self.allowed_s + self.allowed_cores * window_s
 
 
-class Process(Frozen):
+class Process(Frozen, frozen=True):
     """One line of ``/proc/<pid>/stat``: CPU time of itself and of its children that were waited for, in ticks."""
 
     pid: int
@@ -68,7 +68,7 @@ class Process(Frozen):
     child_ticks: int
 
 
-class Snapshot(Frozen):
+class Snapshot(Frozen, frozen=True):
     """The machine's counters at one moment, in ticks summed over the CPUs that we may use."""
 
     time_s: float

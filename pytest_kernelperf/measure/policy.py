@@ -46,7 +46,7 @@ class WarmUp:
         return len(last) == self._batches and max(last) <= self._spread_ratio * min(last)
 
 
-class BatchSize(Frozen):
+class BatchSize(Frozen, frozen=True):
     """How many rounds of a plan one sample times."""
 
     target_us: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_kernelperf.model import CaseId, CodeObject, Frozen, Mode, Plan
 
 
-class Arm(Frozen):
+class Arm(Frozen, frozen=True):
     """One side of a comparison: its name (``head``, ``baseline``, ...), the code object and the launch plan."""
 
     name: str
@@ -13,7 +13,7 @@ class Arm(Frozen):
     plan: Plan
 
 
-class MeasureRequest(Frozen):
+class MeasureRequest(Frozen, frozen=True):
     """Blocks of samples of one case, all arms on the same buffers, in one process.
 
     Attributes:

@@ -47,7 +47,7 @@ _MAX_SCRIPT_BYTES = 1024 * 1024
 _GATE_FAULT_ROUNDS = 8
 
 
-class Timing(Frozen):
+class Timing(Frozen, frozen=True):
     """One timed batch: us per round, us per round to enqueue it, and us that it took altogether.
 
     ``timed_out``: the gate opened by itself, so that the host may have been waited for; not a sample.
@@ -72,7 +72,7 @@ class Stopwatch(Protocol):
         """Time one batch; ``block`` is negative while warming up. Raises ``DeviceError``."""
 
 
-class Match(Frozen):
+class Match(Frozen, frozen=True):
     """Which samples a rule is for; None: any."""
 
     kernel: str | None = None
@@ -89,7 +89,7 @@ class Match(Frozen):
         return all(want is None or want == have for want, have in zip(stated, actual, strict=True))
 
 
-class Rule(Frozen):
+class Rule(Frozen, frozen=True):
     """What the scripted clock says (see the module's text)."""
 
     match: Match
@@ -105,7 +105,7 @@ class Rule(Frozen):
     fault: Literal["", "crash", "hang", "zero", "gate"] = ""
 
 
-class ClockScript(Frozen):
+class ClockScript(Frozen, frozen=True):
     """The whole file."""
 
     version: Literal[1]

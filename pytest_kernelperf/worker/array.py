@@ -23,7 +23,7 @@ ALIGNMENT_BYTES = 64
 Array = npt.NDArray[np.generic]
 
 
-class Region(Frozen):
+class Region(Frozen, frozen=True):
     """Where one array lies in the memory file."""
 
     spec: BufferSpec
@@ -31,7 +31,7 @@ class Region(Frozen):
     size_bytes: int
 
 
-class Layout(Frozen):
+class Layout(Frozen, frozen=True):
     """All arrays of a memory file, in order, each aligned to 64 bytes."""
 
     regions: tuple[Region, ...]

@@ -37,14 +37,14 @@ class ConnectionClosed(Exception):
 # --- requests ---------------------------------------------------------------------------------
 
 
-class SharedInputs(Frozen):
+class SharedInputs(Frozen, frozen=True):
     """Inputs in the memory file that comes with the message; ``digest`` lets a worker keep what it has."""
 
     layout: Layout
     digest: str
 
 
-class Hello(Frozen, tag="hello"):
+class Hello(Frozen, frozen=True, tag="hello"):
     """Open the runtime; the first request to every worker. ``process`` is the worker's place in the pool."""
 
     runtime: str
@@ -52,14 +52,14 @@ class Hello(Frozen, tag="hello"):
     clock_script: str | None = None
 
 
-class Compile(Frozen, tag="compile"):
+class Compile(Frozen, frozen=True, tag="compile"):
     """Compile a bundle and check that the kernels are in it."""
 
     bundle: SourceBundle
     kernels: tuple[str, ...]
 
 
-class RunOnce(Frozen, tag="run"):
+class RunOnce(Frozen, frozen=True, tag="run"):
     """Upload the inputs, run the plan once, return some buffers."""
 
     case: CaseId
@@ -69,7 +69,7 @@ class RunOnce(Frozen, tag="run"):
     outputs: tuple[str, ...]
 
 
-class Measure(Frozen, tag="measure"):
+class Measure(Frozen, frozen=True, tag="measure"):
     """Take samples."""
 
     request: MeasureRequest
@@ -82,40 +82,40 @@ Request = Hello | Compile | RunOnce | Measure
 # --- replies ----------------------------------------------------------------------------------
 
 
-class Ready(Frozen, tag="ready"):
+class Ready(Frozen, frozen=True, tag="ready"):
     """Answer to ``Hello``."""
 
     facts: DeviceFacts
     profilers: tuple[str, ...]
 
 
-class Compiled(Frozen, tag="compiled"):
+class Compiled(Frozen, frozen=True, tag="compiled"):
     """Answer to ``Compile``."""
 
     code: CodeObject
 
 
-class Outputs(Frozen, tag="outputs"):
+class Outputs(Frozen, frozen=True, tag="outputs"):
     """Answer to ``RunOnce``: the arrays lie in the memory file that comes with it."""
 
     layout: Layout
     profilers: tuple[str, ...]
 
 
-class Measured(Frozen, tag="measured"):
+class Measured(Frozen, frozen=True, tag="measured"):
     """Answer to ``Measure``."""
 
     measurement: Measurement
     profilers: tuple[str, ...]
 
 
-class NeedCode(Frozen, tag="need_code"):
+class NeedCode(Frozen, frozen=True, tag="need_code"):
     """The request left out the bytes of a code object that this worker does not hold (any more)."""
 
     digest: str
 
 
-class Failure(Frozen, tag="failure"):
+class Failure(Frozen, frozen=True, tag="failure"):
     """The request could not be done; ``kind`` says which error the parent raises."""
 
     kind: Literal["unavailable", "compile", "device", "usage", "internal"]

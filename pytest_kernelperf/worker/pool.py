@@ -43,7 +43,7 @@ from pytest_kernelperf.worker.process import WorkerProcess
 _R = TypeVar("_R")
 
 
-class Limits(Frozen):
+class Limits(Frozen, frozen=True):
     """How long a worker may take to answer, in seconds, before it is killed."""
 
     start_s: float = 60.0

@@ -58,7 +58,7 @@ def test_the_digest_tells_values_dtypes_shapes_and_names_apart_and_nothing_else(
     """Equal inputs have equal digests, so that a worker keeps what it has; any difference shows."""
     digest = InputSet.create({"x": np.zeros(4, np.float32)}).digest
     assert InputSet.create({"x": np.zeros(8, np.float32)[::2]}).digest == digest
-    others = [
+    others: list[dict[str, np.ndarray]] = [
         {"x": np.array([0, 0, 0, 1], np.float32)},
         {"x": np.zeros(4, np.int32)},
         {"x": np.zeros((2, 2), np.float32)},
