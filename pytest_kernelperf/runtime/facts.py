@@ -18,6 +18,8 @@ from pytest_kernelperf.runtime.hip import Device
 # 256-bit bus, not the two of other double data rate memory.
 _PEAK_GB_PER_S = {"gfx1151": 256.0}
 
+_HBM2 = {"gfx906", "gfx908", "gfx90a"}
+
 # Last-level cache beyond what KFD lists: AMD's Infinity Cache.
 _LAST_LEVEL_BYTES = {"gfx1151": 32 * 1024 * 1024}
 
@@ -121,14 +123,16 @@ def _place(bus_id: str) -> tuple[int | None, int | None]:
 
 
 def _peak(device: Device, architecture: str) -> float | None:
-    """Theoretical memory bandwidth in GB/s: known, or clock times width for memory that moves two words a clock.
+    """Theoretical memory bandwidth in GB/s: known, or twice the clock times the width where that is right.
 
-    Integrated GPUs are left out: their LPDDR memory reports clocks that this formula misreads.
+    It is for NVIDIA GPUs and for HBM2. Elsewhere the clock that AMD reports is a fraction of the transfer rate that
+    differs by kind of memory (GDDR6, HBM3, LPDDR5X), so nothing is said rather than something wrong.
     """
     if architecture in _PEAK_GB_PER_S:
         return _PEAK_GB_PER_S[architecture]
     clock_khz, width_bits = device.attribute("MemoryClockRate"), device.attribute("MemoryBusWidth")
-    if device.attribute("Integrated") or clock_khz <= 0 or width_bits <= 0:
+    trusted = device.chosen.name == "cuda" or architecture in _HBM2
+    if not trusted or clock_khz <= 0 or width_bits <= 0:
         return None
     return 2 * clock_khz * 1000 * width_bits / 8 / 1e9
 

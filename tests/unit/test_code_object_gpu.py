@@ -83,6 +83,13 @@ def test_amd_names_comments_and_lines_do_not_show() -> None:
     assert digests(amd_object(renamed)) == digests(amd_object(PLAIN))
 
 
+def test_two_amd_kernels_with_the_same_instructions_have_the_same_digest() -> None:
+    """A digest is of what runs, not of its name."""
+    found = digests(amd_object(SCALE + SCALE.replace("scale", "twin")))
+
+    assert found["scale"] == found["twin"]
+
+
 @pytest.mark.parametrize("edit", [("x * x + 1", "x * x + 2"), ("{1, 2, 3, 4}", "{1, 2, 3, 5}")])
 def test_a_shared_amd_function_or_table_shows(edit: tuple[str, str]) -> None:
     """What is not inlined counts for the kernels of the object, since a linked object does not say who uses it."""

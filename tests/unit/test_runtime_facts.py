@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pytest_kernelperf.model import DeviceFacts
 from pytest_kernelperf.runtime.cpu_facts import Processor, compiler_slug, device_key, read_processor
-from pytest_kernelperf.runtime.facts import _place, _version
+from pytest_kernelperf.runtime.facts import _place, _version, read_facts
+from pytest_kernelperf.runtime.hip import Device
 
 LEVEL_2 = "fpu sse sse2 cx16 lahf_lm popcnt sse4_1 sse4_2 ssse3"
 LEVEL_3 = LEVEL_2 + " avx avx2 bmi1 bmi2 f16c fma abm movbe xsave"
@@ -153,3 +157,92 @@ def test_a_bus_id_is_kfds_location(bus_id: str, place: tuple[int | None, int | N
 def test_hips_version_number_is_written_out() -> None:
     """70253211 is 7.2.53211."""
     assert _version(70253211) == "7.2.53211"
+
+
+class WrittenDevice:
+    """A device that answers what is written here, as HIP does for a gfx1151 by default."""
+
+    def __init__(self, runtime: str = "rocm", architecture: str = "gfx1151", **attributes: int) -> None:
+        self.chosen = SimpleNamespace(name=runtime, amdhip64="/opt/rocm/lib/libamdhip64.so")
+        self.architecture = architecture
+        self.index = 0
+        self.selected = SimpleNamespace(
+            bindings=SimpleNamespace(version="7.2.2", compile_call=lambda name: (0, (9, 0))),
+        )
+        self.attributes = {
+            "MultiprocessorCount": 20, "WarpSize": 32, "MaxThreadsPerBlock": 1024, "MaxSharedMemoryPerBlock": 65536,
+            "L2CacheSize": 2097152, "MemoryClockRate": 1000000, "MemoryBusWidth": 256, "Integrated": 1,
+        } | attributes  # fmt: skip
+
+    def attribute(self, name: str) -> int:
+        return self.attributes[name]
+
+    def text(self, function: str) -> str:
+        return {"hipDeviceGetName": "Radeon 8060S Graphics", "hipDeviceGetPCIBusId": "0000:c5:00.0"}[function]
+
+    def call(self, name: str, *arguments: object) -> tuple[int]:
+        return {"hipDeviceTotalMem": (64 << 30,), "hipRuntimeGetVersion": (70253211,)}[name]
+
+
+def gpu_facts(root: Path, device: WrittenDevice, environment: dict[str, str] | None = None) -> DeviceFacts:
+    return read_facts(cast(Device, device), root, environment or {})
+
+
+def write_gpu(root: Path, **values: int) -> None:
+    node = root / "sys/class/kfd/kfd/topology/nodes/1"
+    node.mkdir(parents=True)
+    stated = {
+        "simd_count": 80,
+        "simd_per_cu": 2,
+        "gfx_target_version": 110501,
+        "location_id": 0xC500,
+        "domain": 0,
+    } | values
+    (node / "properties").write_text("".join(f"{name} {value}\n" for name, value in stated.items()))
+
+
+def test_a_gfx1151_has_the_compute_units_of_kfd(tmp_path: Path) -> None:
+    """40 by KFD, 20 by HIP; 256 GB/s for its LPDDR5X; the Infinity Cache where KFD lists none."""
+    write_gpu(tmp_path)
+
+    facts = gpu_facts(tmp_path, WrittenDevice())
+
+    assert (facts.key, facts.compute_units, facts.hip_compute_units) == ("gfx1151-40cu", 40, 20)
+    assert facts.compute_units_source == "KFD node 1: simd_count / simd_per_cu"
+    assert (facts.peak_gb_per_s, facts.l2_bytes, facts.last_level_bytes) == (256.0, 2097152, 32 << 20)
+    assert (facts.hip_version, facts.compiler, facts.name) == ("7.2.53211", "hiprtc 9.0", "Radeon 8060S Graphics")
+
+
+@pytest.mark.parametrize(("reported", "environment"), [(20, {}), (40, {"GPU_ENABLE_WGP_MODE": "0"})])
+def test_without_kfd_the_key_is_the_same(tmp_path: Path, reported: int, environment: dict[str, str]) -> None:
+    """HIP's count is doubled where it counts work-group processors, and taken as it is where it does not."""
+    facts = gpu_facts(tmp_path, WrittenDevice(MultiprocessorCount=reported), environment)
+
+    assert facts.key == "gfx1151-40cu"
+    assert "KFD could not be matched" in facts.compute_units_source
+
+
+@pytest.mark.parametrize(
+    ("runtime", "architecture", "clock_khz", "width_bits", "gb_per_s"),
+    [
+        ("cuda", "sm_90", 2619000, 5120, 3352.32),
+        ("rocm", "gfx90a", 1600000, 4096, 1638.4),
+        ("rocm", "gfx1100", 1249000, 384, None),
+        ("rocm", "gfx942", 1300000, 8192, None),
+        ("cuda", "sm_90", 0, 5120, None),
+    ],
+)
+def test_peak_bandwidth_is_said_only_where_the_clock_is_the_memorys(
+    tmp_path: Path, runtime: str, architecture: str, clock_khz: int, width_bits: int, gb_per_s: float | None
+) -> None:
+    """Two words a clock hold for NVIDIA and HBM2; for GDDR6 and HBM3 AMD reports another clock."""
+    device = WrittenDevice(runtime, architecture, MemoryClockRate=clock_khz, MemoryBusWidth=width_bits)
+
+    assert gpu_facts(tmp_path, device).peak_gb_per_s == (None if gb_per_s is None else pytest.approx(gb_per_s))
+
+
+def test_a_cuda_device_counts_multiprocessors(tmp_path: Path) -> None:
+    """HIP's count is right on NVIDIA GPUs."""
+    facts = gpu_facts(tmp_path, WrittenDevice("cuda", "sm_90", MultiprocessorCount=132))
+
+    assert (facts.key, facts.compute_units) == ("sm90-132sm", 132)
