@@ -62,12 +62,14 @@ def start_guardian(life_fd: int) -> None:
     if os.fork() != 0:
         os.close(life_fd)
         return
-    keep = os.dup2(life_fd, 3) if life_fd != 3 else life_fd
-    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    os.closerange(0, keep)
+    # Not closerange: it may try every number there could be, and some containers allow a thousand million.
+    for fd in [int(name) for name in os.listdir("/proc/self/fd")]:
+        if fd != life_fd:
+            with contextlib.suppress(OSError):
+                os.close(fd)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
-        os.read(keep, 1)
+        os.read(life_fd, 1)
     finally:
         os.killpg(0, signal.SIGKILL)
 
