@@ -84,7 +84,7 @@ def test_junit_tells_the_same_failures_with_messages_that_stand_alone(guarded: A
     }
     assert set(failures) == {"test_scale[plain-1]", "test_scale[plain-8]"}
     message = str(failures["test_scale[plain-8]"].get("message"))  # type: ignore[union-attr]
-    for part in ("scale", "plain", "8 tokens", "regressed", "33", "5 of 5"):
+    for part in ("scale", "plain", "8 tokens", "regressed", "33", "3 of 3"):
         assert part in message
 
 
@@ -160,8 +160,8 @@ def test_a_source_that_does_not_compile_is_said_with_its_line(guarded: Any) -> N
         ("np.int32(256 * tokens), np.float32(3), " + PLAIN,
          "np.int64(256 * tokens), np.float32(3), " + PLAIN, "np.int64 is given"),
         ('Launch("scale",', 'Launch("scaled",', "the source has no such kernel; it has scale, scale_strided"),
-        ("dtype=np.float32)", "dtype=np.float64)", "holds float64"),
-        ('{"y": np.float32(3) * x}', '{"z": x}', "returns 'z'"),
+        ("dtype=np.float32)", "dtype=np.int32)", "holds int32"),
+        ('{"y": (np', '{"z": (np', "returns 'z'"),
         ("grid=tokens", "grid=0", "grid=0 has a zero"),
     ],
 )  # fmt: skip
