@@ -88,7 +88,7 @@ class Case:
             values = (generator.random(size, dtype=np.float32) - np.float32(0.5)) * np.float32(1e-3)
             hip("hipMemcpy", buffer, values.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(size * 4), 1)
             self.buffers[name] = buffer
-        self.repeats = 20
+        self.repeats = 200 if tokens == 1 else 20
         self.graph = self._capture(module)
 
     def _capture(self, module: ctypes.c_void_p) -> ctypes.c_void_p:

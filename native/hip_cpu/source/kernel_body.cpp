@@ -40,7 +40,10 @@ public:
     BodyFacts read() {
         if (has_lambda_or_label()) return {};
         find_strided();
-        if (!facts_.strided) find_segmented();
+        if (!facts_.strided) {
+            find_segmented();
+            find_linear();
+        }
         return std::move(facts_);
     }
 
@@ -363,6 +366,25 @@ private:
                                      std::string(linear_) + ", " + facts_.divisor + ")";
             facts_.edits.push_back({t_[i].begin, t_[i + 2].end, call});
         }
+    }
+
+    // --- linear --------------------------------------------------------------------------------
+
+    void find_linear() {
+        std::vector<BodyEdit> edits;
+        for (std::size_t i = open_ + 1; i < close_; ++i) {
+            if (const std::size_t end = linear_at(i); end != 0) {
+                // Part of a larger product or cast, the sum would be taken apart.
+                if (one_of(t_[i - 1].text, {"*", "/", "%", "-", ")", ">"}) || one_of(t_[end].text, {"*", "/", "%"})) return;
+                edits.push_back({t_[i].begin, t_[end - 1].end, "(kp_index.place())"});
+                i = end - 1;
+            } else if (t_[i].is("kp_index")) {
+                if (!is(i + 1, ".") || one_of(t_[i + 2].text, {"grid_size"})) continue;
+                if (!one_of(t_[i + 2].text, {"thread", "block", "block_size"}) || !is(i + 4, ".") || !one_of(t_[i + 5].text, {"y", "z"})) return;
+            }
+        }
+        facts_.linear = true;
+        facts_.edits.insert(facts_.edits.end(), edits.begin(), edits.end());
     }
 
     // A parameter that is never changed, or a name that the body does not declare.

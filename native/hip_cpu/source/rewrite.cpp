@@ -299,11 +299,11 @@ private:
         const BodyFacts facts = read_body(text_, split_, pragma_, d.open, d.close, open, close);
         for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
         const std::string name(tokens_[d.name].text);
-        Traits traits{outside_everywhere_ || mentions(open, close, outside_) ? "Outside" : facts.strided ? "Strided" : "Plain", ""};
+        Traits traits{outside_everywhere_ || mentions(open, close, outside_) ? "Outside" : facts.strided ? "Strided" : facts.linear ? "Linear" : "Plain", ""};
         std::string divisor;
-        if (!facts.divisor.empty() && traits.type == "Plain" && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
+        if (!facts.divisor.empty() && traits.type != "Outside" && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
             const std::string function = "kp_divisor_" + (keyed ? name : std::to_string(number));
-            traits = {"Segmented", function};
+            traits = {facts.linear ? "LinearSegmented" : "Segmented", function};
             divisor = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) long long " + function + "(" + parameters(d) +
                       ") { return (long long)(" + facts.divisor + "); }";
         }

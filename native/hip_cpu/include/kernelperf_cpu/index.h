@@ -13,10 +13,14 @@ enum Stride : unsigned {
 };
 
 struct Index {
+    // blockIdx.x * blockDim.x + threadIdx.x.
+    __attribute__((always_inline)) unsigned place() const { return first_place + thread.x; }
+
     uint3 thread{};
     uint3 block{};
     dim3 block_size{};
     dim3 grid_size{};
+    unsigned first_place = 0;   // of the run of threads that `thread` counts in
     Stride stride = stride_each;
     bool segmented = false;     // this run of threads has one and the same quotient (see launch.h)
     long long quotient = 0;

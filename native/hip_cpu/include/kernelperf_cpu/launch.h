@@ -127,14 +127,20 @@ template <class T> KP_INLINE T load(const unsigned char* bytes) {
 
 // --- the loop over threads ---------------------------------------------------------------------
 
-// What the source says of a kernel, found when it was read:
-struct Plain { static constexpr bool outside = false, strided = false, segmented = false; };
-// a device function uses threadIdx and friends, so each thread sets the variable they read;
-struct Outside { static constexpr bool outside = true, strided = false, segmented = false; };
-// it has a loop "for (c = threadIdx.x; c < n; c += blockDim.x)" that one thread may run for its whole workgroup;
-struct Strided { static constexpr bool outside = false, strided = true, segmented = false; };
-// it divides the thread's place in the grid by a number that is the same for all threads.
-struct Segmented { static constexpr bool outside = false, strided = false, segmented = true; };
+// What the source says of a kernel, found when it was read (source/kernel_body.h):
+//   outside    a device function uses threadIdx and friends, so each thread sets the variable they read
+//   strided    it has a loop "for (c = threadIdx.x; c < n; c += blockDim.x)" that one thread may run for its whole workgroup
+//   segmented  it divides the thread's place in the grid by a number that is the same for all threads
+//   linear     it knows its x place in the grid only, not its workgroup's
+template <bool outside_, bool strided_, bool segmented_, bool linear_> struct Traits {
+    static constexpr bool outside = outside_, strided = strided_, segmented = segmented_, linear = linear_;
+};
+using Plain = Traits<false, false, false, false>;
+using Outside = Traits<true, false, false, false>;
+using Strided = Traits<false, true, false, false>;
+using Segmented = Traits<false, false, true, false>;
+using Linear = Traits<false, false, false, true>;
+using LinearSegmented = Traits<false, false, true, true>;
 
 // Below this many threads (more than fit into a vector of bytes) neither of the two pays.
 constexpr int least_run = 64;
@@ -148,38 +154,39 @@ template <class A, class B> KP_INLINE auto remainder(const Index& index, A a, B 
     return index.segmented ? static_cast<decltype(a % b)>(a - static_cast<decltype(a % b)>(index.quotient) * b) : a % b;
 }
 
-template <class Traits, class Body, class... P> KP_INLINE void thread(Body body, const Index& index, const P&... values) {
-    if constexpr (Traits::outside) ::kp_index = index;
+template <class T, class Body, class... P> KP_INLINE void thread(Body body, const Index& index, const P&... values) {
+    if constexpr (T::outside) ::kp_index = index;
     body(index, values...);
 }
 
 // Threads at places first <= i < last of the whole grid. The loop counts places, from which threadIdx.x is derived:
 // blockIdx.x * blockDim.x + threadIdx.x then folds to the counter itself, and the compiler sees neighbouring threads
 // touch neighbouring elements (unsigned wrap-around would hide that).
-template <class Traits, class Body, class... P>
+template <class T, class Body, class... P>
 KP_INLINE void places(Body body, const Index& index, unsigned base, int first, int last, const P&... values) {
     KP_INDEPENDENT
     for (int i = first; i < last; ++i) {
         Index mine = index;
         mine.thread.x = static_cast<unsigned>(i) - base;
-        thread<Traits>(body, mine, values...);
+        thread<T>(body, mine, values...);
     }
 }
 
-// All threads of one row of a workgroup.
-template <class Traits, class Body, class Divisor, class... P>
-KP_INLINE void row(Body body, Divisor divisor, Index index, const P&... values) {
+// Threads of one row: of a workgroup, or of `run` neighbouring ones.
+template <class T, class Body, class Divisor, class... P>
+KP_INLINE void row(Body body, Divisor divisor, Index index, unsigned run, const P&... values) {
     const unsigned base = index.block.x * index.block_size.x;
-    const int first = static_cast<int>(base), last = first + static_cast<int>(index.block_size.x);
-    if constexpr (Traits::strided) {
+    const int first = static_cast<int>(base), last = first + static_cast<int>(run * index.block_size.x);
+    index.first_place = base;
+    if constexpr (T::strided) {
         if (last - first >= least_run) {
             index.stride = stride_leader;
-            thread<Traits>(body, index, values...);
+            thread<T>(body, index, values...);
             index.stride = stride_follower;
-            return places<Traits>(body, index, base, first + 1, last, values...);
+            return places<T>(body, index, base, first + 1, last, values...);
         }
     }
-    if constexpr (Traits::segmented) {
+    if constexpr (T::segmented) {
         const long long length = divisor(values...);
         if (length >= least_run) {
             index.segmented = true;
@@ -187,47 +194,68 @@ KP_INLINE void row(Body body, Divisor divisor, Index index, const P&... values) 
             for (int begin = first; begin < last; ++index.quotient) {
                 const long long end = (index.quotient + 1) * length;
                 const int stop = end < last ? static_cast<int>(end) : last;
-                places<Traits>(body, index, base, begin, stop, values...);
+                places<T>(body, index, base, begin, stop, values...);
                 begin = stop;
             }
             return;
         }
     }
-    places<Traits>(body, index, base, first, last, values...);
+    places<T>(body, index, base, first, last, values...);
 }
 
-template <class Traits, class Body, class Divisor, class... P>
+template <class T, class Body, class Divisor, class... P>
+KP_INLINE void rows(Body body, Divisor divisor, Index index, unsigned run, const P&... values) {
+    for (unsigned z = 0; z < index.block_size.z; ++z)
+        for (unsigned y = 0; y < index.block_size.y; ++y) {
+            index.thread.y = y;
+            index.thread.z = z;
+            row<T>(body, divisor, index, run, values...);
+        }
+}
+
+KP_INLINE void advance(uint3& block, const dim3& grid, unsigned run) {
+    if ((block.x += run) == grid.x) {
+        block.x = 0;
+        if (++block.y == grid.y) {
+            block.y = 0;
+            ++block.z;
+        }
+    }
+}
+
+template <class T, class Body, class Divisor, class... P>
 KP_INLINE void groups(Body body, Divisor divisor, const Launch& launch, u64 first, u64 count, const P... values) {
     Index index;
     index.block_size = dim3(launch.block[0], launch.block[1], launch.block[2]);
     index.grid_size = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
-    const u64 plane = first / index.grid_size.x;
-    index.block = uint3{static_cast<unsigned>(first % index.grid_size.x), static_cast<unsigned>(plane % index.grid_size.y),
-                        static_cast<unsigned>(plane / index.grid_size.y)};
-    for (; count != 0; --count) {
-        for (unsigned z = 0; z < index.block_size.z; ++z)
-            for (unsigned y = 0; y < index.block_size.y; ++y) {
-                index.thread.y = y;
-                index.thread.z = z;
-                row<Traits>(body, divisor, index, values...);
-            }
-        if (++index.block.x == index.grid_size.x) {
-            index.block.x = 0;
-            if (++index.block.y == index.grid_size.y) {
-                index.block.y = 0;
-                ++index.block.z;
-            }
+    if (first != 0) {
+        const u64 plane = first / index.grid_size.x;
+        index.block = uint3{static_cast<unsigned>(first % index.grid_size.x), static_cast<unsigned>(plane % index.grid_size.y),
+                            static_cast<unsigned>(plane / index.grid_size.y)};
+    }
+    const bool one_row = index.block_size.y == 1 && index.block_size.z == 1;
+    if (one_row) index.block_size.y = index.block_size.z = 1;
+    while (count != 0) {
+        unsigned run = 1;
+        if constexpr (T::linear) {
+            run = index.grid_size.x - index.block.x;
+            if (run > count) run = static_cast<unsigned>(count);
         }
+        // Most workgroups are one row; without loops over y and z there are registers left for it.
+        if (one_row) row<T>(body, divisor, index, run, values...);
+        else rows<T>(body, divisor, index, run, values...);
+        advance(index.block, index.grid_size, run);
+        count -= run;
     }
 }
 
 template <unsigned... i> struct Numbers {};
 
-template <class Traits, class Body, class Divisor, class... P, unsigned... i>
+template <class T, class Body, class Divisor, class... P, unsigned... i>
 KP_INLINE void unpack(Body body, Divisor divisor, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
                       const Launch* launch) {
     [[maybe_unused]] const auto* bytes = static_cast<const unsigned char*>(arguments);
-    groups<Traits>(body, divisor, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
+    groups<T>(body, divisor, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
 }
 
 #if defined(__clang__)
@@ -240,9 +268,9 @@ template <unsigned n> using Counting = Numbers<__integer_pack(n)...>;
 
 template <class... P> constexpr unsigned count_of(void (*)(Index, P...)) { return sizeof...(P); }
 
-template <class Traits, class F, class Body, class Divisor>
+template <class T, class F, class Body, class Divisor>
 KP_INLINE void run(Body body, Divisor divisor, const void* arguments, u64 first, u64 count, const Launch* launch) {
-    unpack<Traits>(body, divisor, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
+    unpack<T>(body, divisor, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
                    count, launch);
 }
 
