@@ -35,6 +35,6 @@ def interval_over_processes(ratios: Sequence[float], confidence: float) -> Inter
     if len(logs) == 1:
         return Interval(float(np.exp(mean)), None, None)
     error = float(stats.sem(logs))
-    # scipy gives NaN for a spread of exactly zero, which a scripted clock does produce.
-    half = float(stats.t.ppf((1 + confidence) / 2, len(logs) - 1)) * error if error > 0 else 0.0
+    # Not stats.t.interval, which gives NaN for a spread of exactly zero; a scripted clock does produce that.
+    half = float(stats.t.ppf((1 + confidence) / 2, len(logs) - 1)) * error
     return Interval(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)))

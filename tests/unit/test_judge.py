@@ -147,6 +147,12 @@ def test_the_interleaved_test_needs_agreement(found: Comparison, verdict: Verdic
     assert verdict_of(found) is verdict
 
 
+@pytest.mark.parametrize(("high_ratio", "fails"), [(1.0199, False), (1.02, True), (1.021, True), (None, True)])
+def test_undecided_only_warns_below_twice_the_tolerance(high_ratio: float | None, fails: bool) -> None:
+    """An upper bound of 2 % at a tolerance of 1 % is not below it."""
+    assert decide(evidence(comparison=comparison(slower=0, high_ratio=high_ratio))).fails is fails
+
+
 def test_the_floor_widens_what_undecided_may_leave_open() -> None:
     """For a kernel of 0.5 us a floor of 0.02 us is 4 %, so a bound of 7 % is under twice that."""
     short = {"slower": 0, "high_ratio": 1.07, "against_us": 0.5}

@@ -106,6 +106,7 @@ def test_ties_and_zeros_count_against_rejecting() -> None:
     assert signed_rank_p(np.full(18, 0.5)) == pytest.approx(2.0**-18)
     assert signed_rank_p(np.zeros(30)) == 1.0
     assert signed_rank_p(np.array([])) == 1.0
+    assert signed_rank_p(np.full(30, 1e-16)) == 1.0  # log(1.1) + log(1 / 1.1) is not quite zero either
 
 
 def test_differences_that_are_no_numbers_are_refused() -> None:

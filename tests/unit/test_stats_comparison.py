@@ -103,9 +103,9 @@ def test_samples_are_paired_by_block_not_by_order() -> None:
 
 def test_a_process_without_usable_pairs_agrees_with_nothing() -> None:
     """It still counts, so that 3 of 5 processes that answered are not 3 of 3."""
-    blank = measurement(4, math.nan)
-    found = compare([measurement(p, 1.3) for p in range(4)] + [blank], "head", "baseline", Policy())
-    assert (found.processes, found.slower, found.needed) == (5, 4, 4)
+    blank = [measurement(3, math.nan), measurement(4, math.nan)]
+    found = compare([measurement(p, 1.3) for p in range(3)] + blank, "head", "baseline", Policy())
+    assert (found.processes, found.slower, found.needed) == (5, 3, 4)
     assert math.isfinite(found.change_ratio)
 
 

@@ -24,12 +24,14 @@ BLOCKS = 29
 POLICY = Policy(tolerance=0.01)
 
 
-def arms(change: float, noise: float = 0.001, seed: int = 0, base_us: float = 2.0) -> tuple[list[float], list[float]]:
-    """Times of head and baseline whose ratio is ``change``, with a clock that drifts by 10 % under both."""
+def arms(
+    change: float, noise: float = 0.001, seed: int = 0, base_us: float = 2.0, drift: float = 0.1
+) -> tuple[list[float], list[float]]:
+    """Times of head and baseline whose ratio is ``change``, with a clock that drifts under both."""
     random = np.random.default_rng(seed)
-    drift = np.linspace(1.0, 1.1, BLOCKS)
-    baseline = base_us * drift * np.exp(random.normal(0, noise, BLOCKS))
-    return list(change * base_us * drift * np.exp(random.normal(0, noise, BLOCKS))), list(baseline)
+    clock = np.linspace(1.0, 1.0 + drift, BLOCKS)
+    baseline = base_us * clock * np.exp(random.normal(0, noise, BLOCKS))
+    return list(change * base_us * clock * np.exp(random.normal(0, noise, BLOCKS))), list(baseline)
 
 
 def result_of(change: float, policy: Policy = POLICY, **details: Any) -> ProcessResult:
@@ -46,6 +48,7 @@ def result_of(change: float, policy: Policy = POLICY, **details: Any) -> Process
         (1.005, Outcome.WITHIN),
         (0.995, Outcome.WITHIN),
         (1.01, Outcome.NEITHER),
+        (1 / 1.01, Outcome.NEITHER),
         (1.03, Outcome.SLOWER),
         (0.97, Outcome.FASTER),
     ],
@@ -86,6 +89,8 @@ def test_a_difference_below_the_floor_is_neither_slower_nor_faster() -> None:
     policy = Policy(tolerance=0.01, floor_us=0.02)
     assert result_of(1.1, policy, base_us=0.1).outcome is Outcome.WITHIN
     assert result_of(0.9, policy, base_us=0.1).outcome is Outcome.WITHIN
+    assert result_of(0.82, policy, base_us=0.1, noise=1e-4, drift=0.0).outcome is Outcome.WITHIN  # 0.018 us
+    assert result_of(0.79, policy, base_us=0.1, noise=1e-4, drift=0.0).outcome is Outcome.FASTER  # 0.021 us
     assert result_of(1.3, policy, base_us=0.1).outcome is Outcome.SLOWER
     assert result_of(0.7, policy, base_us=0.1).outcome is Outcome.FASTER
     assert result_of(1.1, policy, base_us=10.0).outcome is Outcome.SLOWER
