@@ -65,11 +65,6 @@ class SharedBuffers:
         array = self._inputs[name]
         return self._working[name].download(array.dtype, array.shape)
 
-    def find_finite(self, name: str) -> Array:
-        """Return where a buffer is finite now; everywhere, in a dtype that has no infinities."""
-        array = self.download(name)
-        return np.isfinite(array) if array.dtype.kind in "fc" else np.ones(array.shape, bool)
-
     def close(self) -> None:
         """Free everything."""
         for owned in (self._working, self._pristine):

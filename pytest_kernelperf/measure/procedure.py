@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from pytest_kernelperf.measure.activity import Activity, ActivityProbe
 from pytest_kernelperf.measure.order import order_arms
+from pytest_kernelperf.measure.outputs import Outputs, explain_change, explain_non_finite, observe
 from pytest_kernelperf.measure.policy import BatchSize, SampleCheck, WarmUp
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.measure.stopwatch import Stopwatch
@@ -40,8 +41,8 @@ class MeasuredBuffers(Protocol):
     def find_changed(self, names: frozenset[str]) -> frozenset[str]:
         """Which of them no longer hold their input."""
 
-    def find_finite(self, name: str) -> Array:
-        """Where a buffer holds finite values now."""
+    def download(self, name: str) -> Array:
+        """A copy of a buffer."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def measure(request: MeasureRequest, tools: Tools) -> Measurement:
     invalid = ""
     try:
         check_untraced(tools)
-        written, finite = run_first(request, tools)
+        written, outputs = run_first(request, tools)
         tools.probe.start()
         warm = warm_up(request, tools, written)
         progress.activity = tools.probe.stop()
@@ -99,7 +100,7 @@ def measure(request: MeasureRequest, tools: Tools) -> Measurement:
             written = take_all(request, tools, progress, written, warm.time_us())
             progress.activity = tools.probe.stop()
             check_untraced(tools)
-            verify_outputs(request, tools, progress, written, finite)
+            verify_outputs(request, tools, progress.rounds, written, outputs)
     except _Unusable as reason:
         invalid = str(reason)
     tools.say("")
@@ -124,21 +125,26 @@ def check_untraced(tools: Tools) -> None:
         raise _Unusable(f"not untraced: {', '.join(found)}; unset it and run without a profiler")
 
 
-def run_first(request: MeasureRequest, tools: Tools) -> tuple[frozenset[str], dict[str, dict[str, Array]]]:
+def run_first(request: MeasureRequest, tools: Tools) -> tuple[frozenset[str], dict[str, Outputs]]:
     """Run every arm once, never gated: first launches load code and allocate.
 
-    Returns the buffers that some arm writes, and where each arm leaves its outputs finite.
+    Returns the buffers that some arm writes, and each arm's outputs.
     """
     names = tools.buffers.names
     written: frozenset[str] = frozenset()
-    finite: dict[str, dict[str, Array]] = {}
+    outputs = {}
     for arm in request.arms:
         tools.say(f"running {describe(arm)} for the first time")
-        tools.buffers.restore(written)
-        tools.stopwatch.run(arm, 1)
+        outputs[arm.name] = run_restored(arm, 1, request, tools, written)
         written |= tools.buffers.find_changed(names - written)
-        finite[arm.name] = {name: tools.buffers.find_finite(name) for name in request.check_outputs}
-    return written, finite
+    return written, outputs
+
+
+def run_restored(arm: Arm, rounds: int, request: MeasureRequest, tools: Tools, written: frozenset[str]) -> Outputs:
+    """Run rounds on restored buffers, and look at the outputs."""
+    tools.buffers.restore(written)
+    tools.stopwatch.run(arm, rounds)
+    return observe(tools.buffers.download, request.check_outputs)
 
 
 def warm_up(request: MeasureRequest, tools: Tools, written: frozenset[str]) -> WarmUp:
@@ -253,26 +259,20 @@ def take_sample(
 
 
 def verify_outputs(
-    request: MeasureRequest,
-    tools: Tools,
-    progress: _Progress,
-    written: frozenset[str],
-    finite: dict[str, dict[str, Array]],
+    request: MeasureRequest, tools: Tools, rounds: int, written: frozenset[str], outputs: dict[str, Outputs]
 ) -> None:
-    """Run every arm for as many rounds as a sample has: what one round leaves finite must be finite then too."""
-    for arm in request.arms:
-        if not finite[arm.name]:
-            continue
+    """What one round leaves finite must be finite after a whole sample, and one round must do what it did before."""
+    for arm in request.arms if request.check_outputs else ():
         tools.say(f"verifying {describe(arm)}")
-        tools.buffers.restore(written)
-        tools.stopwatch.run(arm, progress.rounds)
-        for name, before in finite[arm.name].items():
-            bad = int((before & ~tools.buffers.find_finite(name)).sum())
-            if bad:
-                raise _Unusable(
-                    f"arm {arm.name} leaves {bad} values of {name} infinite or NaN after {progress.rounds} rounds "
-                    "that are finite after one: choose inputs that stay finite when the plan is repeated"
-                )
+        first = outputs[arm.name]
+        reason = explain_non_finite(first, run_restored(arm, rounds, request, tools, written), rounds)
+
+        def run_once(arm: Arm = arm) -> Outputs:
+            return run_restored(arm, 1, request, tools, written)
+
+        reason = reason or explain_change(first, run_once(), run_once)
+        if reason:
+            raise _Unusable(f"arm {arm.name} {reason}")
 
 
 def describe(arm: Arm) -> str:

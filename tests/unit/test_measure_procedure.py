@@ -37,6 +37,7 @@ class Buffers:
     dirty: set[str] = field(default_factory=set)
     restored: list[frozenset[str]] = field(default_factory=list)
     finite: bool = True
+    value: float = 1.0
 
     def restore(self, names: frozenset[str]) -> None:
         self.restored.append(names)
@@ -47,8 +48,8 @@ class Buffers:
     def find_changed(self, names: frozenset[str]) -> frozenset[str]:
         return frozenset(self.dirty & names)
 
-    def find_finite(self, name: str) -> npt.NDArray[np.bool_]:
-        return np.full(3, self.finite)
+    def download(self, name: str) -> npt.NDArray[np.float32]:
+        return np.full(3, self.value if self.finite else np.nan, np.float32)
 
 
 @dataclass
@@ -63,11 +64,15 @@ class Clock:
     written: frozenset[str] = frozenset({"y"})
     written_later: frozenset[str] = frozenset()
     overflow_rounds: int = 10**9
+    value_of: Callable[[int], float] = lambda run: 1.0
+    runs: int = 0
     samples: int = 0
 
     def run(self, arm: Arm, rounds: int) -> None:
         self.log.append(("run", arm.name, "graph", rounds, 0, "y" in self.buffers.dirty))
         self._work(rounds)
+        self.buffers.value = self.value_of(self.runs)
+        self.runs += 1
 
     def prepare(self, arm: Arm, mode: Mode, rounds: int) -> str:
         return self.refuses if mode == "graph" else ""
@@ -236,6 +241,19 @@ def test_outputs_that_overflow_when_repeated_make_it_invalid() -> None:
 def test_outputs_that_are_infinite_after_one_round_are_the_kernels_own() -> None:
     """A kernel may write NaN on purpose."""
     assert measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=1))).invalid == ""
+
+
+def test_a_kernel_that_computes_something_else_after_timing_makes_it_invalid() -> None:
+    """A kernel that keeps state, and does nothing once it was checked, is fast."""
+    result = measure(REQUEST, tools_of(Clock(Buffers(), value_of=lambda run: 1.0 if run < 2 else 0.0)))
+    assert result.invalid == (
+        "arm head computes another y after timing than before it: does it keep state between launches?"
+    )
+
+
+def test_outputs_that_differ_from_run_to_run_anyway_prove_nothing() -> None:
+    """Atomic sums of floats come out in another order each time."""
+    assert measure(REQUEST, tools_of(Clock(Buffers(), value_of=float))).invalid == ""
 
 
 def test_a_buffer_written_late_is_found_and_all_is_taken_again() -> None:
