@@ -17,8 +17,8 @@ ONE = np.float32(1)
 def test_it_rounds_once_where_numpy_rounds_twice() -> None:
     """(1 + eps)^2 - (1 + 2 eps) is eps^2, which a rounded product has lost."""
     eps = np.float32(2.0**-23)
-    assert (ONE + eps) * (ONE + eps) - (ONE + 2 * eps) == 0
-    assert fmaf(ONE + eps, ONE + eps, -(ONE + 2 * eps)) == np.float32(2.0**-46)
+    assert (ONE + eps) * (ONE + eps) - (ONE + eps + eps) == 0
+    assert fmaf(ONE + eps, ONE + eps, -(ONE + eps + eps)) == np.float32(2.0**-46)
 
 
 def test_it_is_not_a_float64_sum_rounded_to_float32() -> None:
