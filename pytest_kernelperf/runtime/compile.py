@@ -10,6 +10,7 @@ from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import CompileError
 from pytest_kernelperf.model import CodeObject, SourceBundle, digest_of_bytes
 from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.name import written_names
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">\n]+)[">]', re.MULTILINE)
 # clang and gcc write ``file:7:9: error: …``, NVRTC ``file(7): error: …``.
@@ -26,7 +27,7 @@ def compile_bundle(
     """Compile a bundle for a device; nothing but the bundle's files and system headers is seen.
 
     ``architecture`` is hiprtc's target on rocm (``gfx1151``; by default the device's). ``kernels`` are names
-    that must be in the result, as plans write them: ``extern "C"`` names or name expressions.
+    that must be in the result, as plans write them: ``extern "C"`` or C++ names, or name expressions.
 
     Raises:
         CompileError: the compiler refuses it, or a kernel is missing; one sentence, and ``log``.
@@ -39,12 +40,13 @@ def compile_bundle(
         lowered = {name: program.lowered_name(name) for name in bundle.name_expressions}
         data = program.code()
     facts = dict(read_kernels(data))
+    lowered = written_names(facts) | lowered
     facts |= {name: facts[plain] for name, plain in lowered.items() if plain in facts}
     missing = [name for name in kernels if name not in facts]
     if missing:
         raise CompileError(
             f"{bundle.main} compiles but has no kernel {missing[0]!r}: it has {', '.join(sorted(facts)) or 'none'}; "
-            'declare it extern "C" __global__, or add its name expression',
+            "check its spelling, or add its name expression if it is a template",
             log,
         )
     return CodeObject(digest_of_bytes(data), data, facts, log, lowered)

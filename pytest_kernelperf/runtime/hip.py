@@ -14,10 +14,12 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import DeviceError, RuntimeUnavailable
 from pytest_kernelperf.model import DeviceFacts
 from pytest_kernelperf.runtime.library import Chosen, Selected, select
 from pytest_kernelperf.runtime.memory import Array, Buffer, MappedMemory, Owner
+from pytest_kernelperf.runtime.name import find_symbol
 
 __all__ = ["Buffer", "Device", "Event", "Function", "Graph", "MappedMemory", "Module", "Owner", "Stream"]
 
@@ -141,16 +143,22 @@ class Module(Owner):
         super().__init__(lambda: device.call("hipModuleUnload", self._handle))
 
     def function(self, name: str) -> Function:
-        """A kernel by its name in the code object, or by its name expression.
+        """A kernel by its name in the code object, by its C++ name, or by its name expression.
 
         Raises:
             DeviceError: there is no such kernel; the sentence names it.
         """
         try:
-            (handle,) = self.device.call("hipModuleGetFunction", self._handle, self._lowered.get(name, name).encode())
+            return Function(name, self._handle_of(self._lowered.get(name, name)))
         except DeviceError as error:
-            raise DeviceError(f"kernel {name!r} is not in the code object: {error}") from error
-        return Function(name, int(handle))
+            symbol = find_symbol(read_kernels(self._image.raw), name)
+            if symbol is None:
+                raise DeviceError(f"kernel {name!r} is not in the code object: {error}") from error
+            return Function(name, self._handle_of(symbol))
+
+    def _handle_of(self, symbol: str) -> int:
+        (handle,) = self.device.call("hipModuleGetFunction", self._handle, symbol.encode())
+        return int(handle)
 
 
 class Function:

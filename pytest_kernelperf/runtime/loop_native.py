@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 from typing import Any
 
 from pytest_kernelperf.native import native_path
@@ -55,6 +56,7 @@ class Result(ctypes.Structure):
     )
 
 
+@functools.cache
 def open_library() -> ctypes.CDLL:
     """The native library with its functions' types; ctypes lets other Python threads run during a call."""
     library = ctypes.CDLL(str(native_path("libkernelperf_loop.so")))
@@ -71,6 +73,8 @@ def open_library() -> ctypes.CDLL:
     for name, types in shapes.items():
         getattr(library, name).argtypes = types
         getattr(library, name).restype = None
+    library.kernelperf_demangle.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_size_t]
+    library.kernelperf_demangle.restype = count
     library.kernelperf_gate_create.argtypes = [pointer, pointer, rounds]
     library.kernelperf_gate_create.restype = pointer
     library.kernelperf_gate_timed_out.argtypes = [pointer]

@@ -33,6 +33,7 @@ extern "C" __global__ void scale(float* p, int n, double by) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) p[i] = (float)(p[i] * by) + OFFSET;
 }
+namespace deep { __global__ void negate(float* p) { p[threadIdx.x] = -p[threadIdx.x]; } }
 template <class T> __global__ void twice(T* p, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) p[i] = p[i] + p[i];
@@ -121,7 +122,7 @@ def test_a_transfer_of_another_size_is_refused(device: Device) -> None:
 def test_kernels_templates_and_headers_compile(code: CodeObject) -> None:
     """Facts by plain name, name expression and lowered name; parameters from the object itself."""
     assert code.digest == digest_of_bytes(code.data)
-    assert set(code.lowered_names) == {"twice<float>", "twice<int>"}
+    assert set(code.lowered_names) == {"twice<float>", "twice<int>", "deep::negate"}
     assert code.kernels["twice<float>"] == code.kernels[code.lowered_names["twice<float>"]]
     assert code.kernels["scale"].parameters == (
         Parameter("pointer", 8, "float", 4),
@@ -184,6 +185,13 @@ def test_a_module_says_which_kernel_it_lacks(device: Device, code: CodeObject) -
         pytest.raises(DeviceError, match="kernel 'nothing' is not in the code object"),
     ):
         module.function("nothing")
+
+
+@pytest.mark.parametrize("name", ["deep::negate", "twice<float>", "twice< int >", "&twice<int>"])
+def test_a_stored_object_finds_kernels_by_their_cpp_names(device: Device, code: CodeObject, name: str) -> None:
+    """Without the compiler's list of lowered names, the object's own symbols are enough."""
+    with device.load(code.data) as module:
+        assert module.function(name).handle != 0
 
 
 @pytest.mark.parametrize("damage", [b"", b"KPCPUOBJ", b"no code object at all" * 10])
