@@ -21,7 +21,7 @@ PROGRAM = ("-m", "pytest_kernelperf.worker.program")
 
 _CAPTURE_BYTES = 16 * 1024
 _WORDS_LENGTH = 240
-_EXIT_GRACE_S = 5.0
+_EXIT_GRACE_S = 10.0
 
 _SIGNAL_MEANING = {
     signal.SIGSEGV: "an invalid memory access",
@@ -115,23 +115,30 @@ class WorkerProcess:
             raise WorkerCrashed(f"{subject}: the device worker {how}{_while(step)}{self._last_words()}") from None
         except TimeoutError:
             step = self.board.read()
-            self.kill()
+            fate = "was killed" if self.kill() else "cannot be killed: its driver holds it, look at the kernel's log"
             raise WorkerHung(
-                f"{subject}: no answer within {limit_s:g} s{_while(step)}; the device worker was killed"
+                f"{subject}: no answer within {limit_s:g} s{_while(step)}; the device worker {fate}"
             ) from None
         except BaseException:  # interrupted half-way through a message: what it sends next would be misread
             self.kill()
             raise
         return reply
 
-    def kill(self) -> None:
-        """Kill the worker and all that it started; release everything. Idempotent."""
+    def kill(self) -> bool:
+        """Kill the worker and all that it started; release everything. Idempotent.
+
+        False: it does not die, as a process whose driver waits for a GPU that hangs; it is left behind.
+        """
         if not self.alive:
-            return
+            return True
         self.alive = False
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)  # before it is reaped, while its number is still its own
-        self._popen.wait()
+        dead = True
+        try:
+            self._popen.wait(_EXIT_GRACE_S)
+        except subprocess.TimeoutExpired:
+            dead = False
         self._drain()
         self._selector.close()
         self._receiver.close()
@@ -139,6 +146,7 @@ class WorkerProcess:
         self.board.close()
         os.close(self._life_write)
         os.close(self._output)
+        return dead
 
     def _wait(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(timeout_s):

@@ -134,6 +134,22 @@ def test_a_worker_that_overruns_is_killed_with_its_children(start: Start) -> Non
     wait_until(lambda: not members(group))
 
 
+def test_a_worker_that_its_driver_holds_is_said_and_left_behind(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process in a driver that waits for a hanging GPU outlives any signal; pytest goes on."""
+    worker = start("answer(); time.sleep(600)")
+    ask(worker)
+    real = worker._popen.wait
+
+    def wait(timeout: float | None = None) -> int:
+        monkeypatch.setattr(worker._popen, "wait", real)
+        raise subprocess.TimeoutExpired("worker", timeout or 0)
+
+    monkeypatch.setattr(worker._popen, "wait", wait)
+    with pytest.raises(WorkerHung, match="the device worker cannot be killed: its driver holds it"):
+        ask(worker, 0.1)
+    worker._popen.wait()
+
+
 def test_a_crashed_workers_children_are_killed_too(start: Start) -> None:
     """A compiler may go on after the worker that started it died."""
     worker = start("subprocess.Popen(['sleep', '600']); answer(); receiver.receive(); os.abort()")
