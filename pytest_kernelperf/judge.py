@@ -56,6 +56,7 @@ class Evidence(Frozen, frozen=True):
         fills: how full each launch makes the device.
         device: whose compute units ``fills`` were counted against (``gfx1151``).
         starved_expected: why the case is expected to be starved; empty where it is not.
+        for_target: ``fills`` were counted for the target that the project names, not for the device at hand.
         profilers: profilers found loaded or asked for in the environment.
         identical: instructions, plan and inputs equal the baseline's.
         contended_by: who used the device in the last measurement.
@@ -78,6 +79,7 @@ class Evidence(Frozen, frozen=True):
     fills: tuple[LaunchFill, ...] = ()
     device: str = ""
     starved_expected: str = ""
+    for_target: bool = False
     profilers: tuple[str, ...] = ()
     identical: bool = False
     contended_by: str = ""
@@ -118,7 +120,9 @@ def needs_rerun(evidence: Evidence) -> bool:
 def notes_of(evidence: Evidence) -> tuple[str, ...]:
     """What a reader should know beside the verdict, one sentence each."""
     notes = []
-    if evidence.failure is None and evidence.starved_expected and evidence.fills:
+    starved = any(fill.starved for fill in evidence.fills)
+    # A device with few compute units is easily filled; that an expectation is out of date shows on the target alone.
+    if evidence.failure is None and evidence.starved_expected and evidence.fills and (starved or evidence.for_target):
         notes.append(reason.expected_starvation(evidence.fills, evidence.device, evidence.starved_expected))
     if evidence.replaced is not None and not is_slower(evidence.replaced):
         notes.append(reason.beside_replaced(evidence.replaced, evidence.replaced_variant))
@@ -193,6 +197,9 @@ def _decide_mutation(evidence: Evidence) -> Decision:
 
 def _decide_from_timing(evidence: Evidence) -> Decision:
     if evidence.contended_by:
+        if not evidence.has_baseline and evidence.update_reason is None:
+            # There is nothing to compare with and nothing will be stored, so the time would only have been shown.
+            return Decision(Verdict.NEW, False, "new_untimed", reason.new_untimed(evidence.contended_by))
         return Decision(Verdict.INVALID, True, "busy", reason.busy(evidence.contended_by, evidence.tries))
     if evidence.spoiled:
         return Decision(Verdict.INVALID, True, "spoiled", reason.spoiled(evidence.spoiled))

@@ -56,7 +56,7 @@ def expected_starvation(fills: Sequence[LaunchFill], device: str, why: str) -> s
     if found:
         return f"starved as expected ({why}): {'; '.join(_fill(fill, device) for fill in found)}"
     counts = "; ".join(_fill(fill, device) for fill in fills)
-    return f"expected to be starved ({why}), but is not: {counts}; take the expectation out if that holds everywhere"
+    return f"expected to be starved ({why}), but is not: {counts}; take the expectation out"
 
 
 def _fill(fill: LaunchFill, device: str) -> str:
@@ -72,6 +72,11 @@ def traced(profilers: Sequence[str]) -> str:
         f"not measured: {', '.join(profilers)} is loaded, and traced times are never compared with untraced ones; "
         "run again without it"
     )
+
+
+def new_untimed(contended_by: str) -> str:
+    """A case without baseline is not timed beside somebody else, and nothing is lost."""
+    return f"{NEW}; not timed, since the device is busy ({contended_by})"
 
 
 def busy(contended_by: str, tries: int) -> str:

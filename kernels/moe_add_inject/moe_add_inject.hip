@@ -3,7 +3,7 @@
 //   y[token][c]         = moe[token][c] + shared[token][c]
 //   x[token][stream][c] = fma(weights[token][stream], y[token][c], x[token][stream][c])
 //
-// Three ways of doing it, from a lesson on how a correct fusion made a GPU starve.
+// Four ways of doing it, from a lesson on how a correct fusion made a GPU starve.
 #include <hip/hip_runtime.h>
 
 constexpr int kColumns = 2560;
@@ -46,6 +46,18 @@ extern "C" __global__ void fused_one_block_per_token(const float* moe, const flo
 extern "C" __global__ void fused_column_tiles(const float* moe, const float* shared, const float* weights, float* x) {
     const int token = blockIdx.y;
     const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const float y = moe[token * kColumns + column] + shared[token * kColumns + column];
+    for (int stream = 0; stream < kStreams; ++stream) {
+        const int row = token * kStreams + stream;
+        x[row * kColumns + column] = fmaf(weights[row], y, x[row * kColumns + column]);
+    }
+}
+
+// The same with workgroups of 64, forty a token; a kernel of its own, compiled for its own workgroup size.
+extern "C" __global__ void __launch_bounds__(64)
+    fused_column_tiles_64(const float* moe, const float* shared, const float* weights, float* x) {
+    const int token = blockIdx.y;
+    const int column = blockIdx.x * 64 + threadIdx.x;
     const float y = moe[token * kColumns + column] + shared[token * kColumns + column];
     for (int stream = 0; stream < kStreams; ++stream) {
         const int row = token * kStreams + stream;

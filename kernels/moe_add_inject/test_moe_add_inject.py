@@ -85,24 +85,24 @@ def fused_one_block_per_token(tokens, device):
     ]
 
 
-def column_tiles(tokens, device, threads):
+def column_tiles(name, tokens, device, threads):
     """One launch, a workgroup for every tile of ``threads`` columns and every token."""
     tiles = COLUMNS // threads
     floor = covers(tiles * tokens, device, f"2,560 columns are {tiles} tiles of {threads}")
     args = ["moe", "shared", "weights", "x"]
-    return [Launch("fused_column_tiles", grid=(tiles, tokens), block=threads, args=args, underfill=floor)]
+    return [Launch(name, grid=(tiles, tokens), block=threads, args=args, underfill=floor)]
 
 
 @kernel.variant(moved_bytes=fused_bytes, replaces="separate")
 def fused_column_tiles(tokens, device):
     """Ten workgroups a token."""
-    return column_tiles(tokens, device, THREADS)
+    return column_tiles("fused_column_tiles", tokens, device, THREADS)
 
 
 @kernel.variant(moved_bytes=fused_bytes)
 def fused_column_tiles_64(tokens, device):
     """Forty workgroups a token: one for each of gfx1151's compute units."""
-    return column_tiles(tokens, device, 64)
+    return column_tiles("fused_column_tiles_64", tokens, device, 64)
 
 
 @kernel.mutation(of="fused_column_tiles")

@@ -101,7 +101,7 @@ class Guard:
             mutation_of=spec.mutation_of,
             starved_expected=starved_expected(spec),
             update_reason=self.settings.update_reason,
-            device=target.architecture if target else "",
+            for_target=target is not None,
         )
         work = Work(spec, settings, evidence)
         try:
@@ -200,8 +200,7 @@ class Guard:
         if work.accepted is not None:
             arms.append(Arm("baseline", self._accepted_code(work.accepted), work.accepted.plan))
         alone = work.accepted is None
-        processes = 1 if alone and self.settings.update_reason is None else work.settings.processes
-        blocks = FEWEST_BLOCKS if alone else blocks_for(policy)
+        shown_only = alone and self.settings.update_reason is None
         while True:
             timer.look(
                 taken,
@@ -210,8 +209,9 @@ class Guard:
                 arms,
                 subject.inputs,
                 tuple(subject.expected),
-                processes=processes,
-                blocks=blocks,
+                processes=1 if shown_only else work.settings.processes,
+                blocks=FEWEST_BLOCKS if alone else blocks_for(policy),
+                tries=1 if shown_only else judge.TRIES,
             )
             work.evidence = msgspec.structs.replace(
                 work.evidence,
@@ -230,7 +230,7 @@ class Guard:
     def _compare_replaced(self, work: Work) -> None:
         """Time the variant beside the one that it replaces, launch gaps included, unless it has failed already."""
         other = self._replaced(work)
-        if other is None or judge.decide(work.evidence).fails:
+        if other is None or work.evidence.contended_by or judge.decide(work.evidence).fails:
             return
         subject, policy = _ready(work), self._policy(work.settings)
         arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
@@ -249,7 +249,9 @@ class Guard:
             work.evidence,
             replaced=compare_taken(taken, "head", "replaced", policy),
             replaced_variant=other.spec.doing.name,
-            contended_by=work.evidence.contended_by or taken.contended_by,
+            contended_by=taken.contended_by,
+            spoiled=taken.spoiled,
+            tries=taken.tries,
         )
 
     def _accepted_code(self, accepted: BaselineCase) -> CodeObject:

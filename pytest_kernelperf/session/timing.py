@@ -17,8 +17,8 @@ from pytest_kernelperf.worker.array import InputSet
 
 # What the lesson takes: the median of at least 7 samples.
 FEWEST_BLOCKS = 7
-# Whoever disturbed gets this long to go away before the process is measured again.
-PAUSE_S = 2.0
+# Whoever disturbed gets this long to go away before the process is measured again, and then longer.
+PAUSES_S = (2.0, 10.0)
 
 Sleep = Callable[[float], None]
 
@@ -66,13 +66,14 @@ class Timer:
         *,
         processes: int,
         blocks: int,
+        tries: int = TRIES,
     ) -> None:
         """Add one look: ``blocks`` more blocks of all arms in every process; a disturbed process is measured again."""
         waiting, earlier = list(range(processes)), {m.process: m for m in taken.measurements}
-        for attempt in range(TRIES):
+        for attempt in range(tries):
             taken.tries, taken.contended_by, taken.spoiled = attempt + 1, "", ""
             if attempt:
-                self._sleep(PAUSE_S)
+                self._sleep(PAUSES_S[min(attempt, len(PAUSES_S)) - 1])
             for process in tuple(waiting):
                 self._say(f"timing, process {process + 1} of {processes}" + (", again" if attempt or earlier else ""))
                 before = earlier.get(process)

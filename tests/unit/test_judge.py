@@ -87,7 +87,7 @@ STAGES: list[tuple[dict[str, Any], Verdict, str]] = [
     ({"fills": (FULL, STARVED)}, Verdict.STARVED, "too_few_workgroups"),
     ({"profilers": ("librocprofiler-sdk.so",)}, Verdict.INVALID, "traced"),
     ({"identical": True}, Verdict.IDENTICAL, "identical"),
-    ({"contended_by": "stress, 1.8 cores"}, Verdict.INVALID, "busy"),
+    ({"has_baseline": True, "contended_by": "stress, 1.8 cores"}, Verdict.INVALID, "busy"),
     ({"spoiled": "3 of 10,240 values of x were finite before timing and are not after it"}, Verdict.INVALID, "spoiled"),
     ({"time_us": None}, Verdict.INVALID, "no_samples"),
     ({"comparison": SLOWER}, Verdict.REGRESSED, "slower"),
@@ -259,8 +259,10 @@ def test_expected_starvation_goes_on_to_a_verdict_with_a_note() -> None:
     assert needs_timing(expected)
     assert "starved as expected (one block has one token)" in notes_of(expected)[0]
     assert decide(msgspec.structs.replace(expected, comparison=SLOWER)).verdict is Verdict.REGRESSED
-    filled = msgspec.structs.replace(expected, fills=(FULL,))
+    filled = msgspec.structs.replace(expected, fills=(FULL,), for_target=True)
     assert "but is not" in notes_of(filled)[0]
+    # A device at hand with few compute units is filled by anything, which says nothing of the expectation.
+    assert notes_of(msgspec.structs.replace(filled, for_target=False)) == ()
 
 
 # --- trying again -----------------------------------------------------------------------------

@@ -194,6 +194,34 @@ def test_a_busy_machine_is_invalid_and_never_regressed(bench: Bench) -> None:
     assert "ffmpeg" in record.decision.reason
 
 
+def test_a_busy_machine_does_not_fail_a_case_that_has_nothing_to_compare_with(bench: Bench) -> None:
+    """It stays new, untimed, and without waiting; storing it beside somebody else is refused."""
+    bench.workers.disturbed = 10**6
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.code) == (Verdict.NEW, "new_untimed")
+    assert not bench.slept
+    assert record.time_us is None
+    bench.settings = dataclasses.replace(bench.settings, update_reason="first")
+    assert bench.check().decision.verdict is Verdict.INVALID
+
+
+def test_a_comparison_with_the_replaced_variant_that_was_disturbed_is_not_believed(bench: Bench) -> None:
+    """A new case is not blamed; one that is to be stored fails as not measured."""
+    bench.settings = dataclasses.replace(bench.settings, update_reason="first")
+    bench.workers.time_us = lambda arm, process: {"head": 12.0, "replaced": 10.0}[arm]
+    measured, real = [], bench.workers.measure
+
+    def disturb_queued(process: int, request: Any, inputs: Any) -> Any:
+        bench.workers.disturbed = int(request.mode == "queued")
+        measured.append(request.mode)
+        return real(process, request, inputs)
+
+    bench.workers.measure = disturb_queued  # type: ignore[method-assign]
+    record = bench.check("fused")
+    assert (record.decision.verdict, record.decision.code) == (Verdict.INVALID, "busy")
+    assert measured.count("queued") == 15
+
+
 def test_a_wrong_result_is_said_before_anything_is_timed(bench: Bench) -> None:
     """A kernel that is fast and wrong is wrong."""
     bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
