@@ -11,8 +11,8 @@ from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.kernel import Kernel
 from pytest_kernelperf.settings import CaseSettings, case_settings
 
-# Test module (posix, relative to the root) -> kernel name -> (variant, tokens) that some test has.
-KNOWN_CASES = pytest.StashKey[dict[str, dict[str, set[tuple[str, int]]]]]()
+# Test module (posix, relative to the root) -> kernel name -> (variant, tokens) that some test has, in their order.
+KNOWN_CASES = pytest.StashKey[dict[str, dict[str, list[tuple[str, int]]]]]()
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -52,7 +52,7 @@ def _note(metafunc: pytest.Metafunc, kernel: Kernel, specs: list[CaseSpec]) -> N
         raise UsageError(
             f"two tests guard a kernel named {kernel.name} ({elsewhere[0]} and {module}): a name is one baseline file"
         )
-    kernels[kernel.name] = {(spec.doing.name, spec.tokens) for spec in specs if not spec.mutation_of}
+    kernels[kernel.name] = [(spec.doing.name, spec.tokens) for spec in specs if not spec.mutation_of]
 
 
 def module_name(path: Path, root: Path) -> str:

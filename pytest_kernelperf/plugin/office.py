@@ -37,7 +37,7 @@ class Office:
         self._store = open_store(settings)
         self._shelf = Shelf(settings.out)
         self._collected: set[str] = set()
-        self._known: dict[str, dict[str, set[tuple[str, int]]]] = config.stash.setdefault(KNOWN_CASES, {})
+        self._known: dict[str, dict[str, list[tuple[str, int]]]] = config.stash.setdefault(KNOWN_CASES, {})
         self._records: list[Record] = []
         self._device: DeviceFacts | None = None
         self._environment: dict[str, str] = {}
@@ -112,9 +112,16 @@ class Office:
             knowledge = (self._device, self._environment, self._collected, self._known)
             self._config.workeroutput["kernelperf"] = msgspec.json.encode(knowledge).decode()  # type: ignore[attr-defined]
         elif self._records and self._device is not None:
-            self.run = build_run(self.settings, self._device, self._environment, self._records, self._started)
+            records = sorted(self._records, key=self._place)
+            self.run = build_run(self.settings, self._device, self._environment, records, self._started)
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
         return bool(self.ending.failures)
+
+    def _place(self, record: Record) -> tuple[str, int, int]:
+        """Return where a record stands: variants as the test states them, whichever xdist worker was first."""
+        known = self._known.get(record.test, {}).get(record.case.kernel, [])
+        case = (record.case.variant, record.case.tokens)
+        return record.case.kernel, record.case.tokens, known.index(case) if case in known else len(known)
 
     def close(self) -> None:
         """Stop the guard's workers."""
@@ -123,4 +130,4 @@ class Office:
             self._guard = None
 
 
-_WorkerKnowledge = tuple[DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, set[tuple[str, int]]]]]
+_WorkerKnowledge = tuple[DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, list[tuple[str, int]]]]]
