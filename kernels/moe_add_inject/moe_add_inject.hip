@@ -57,7 +57,7 @@ extern "C" __global__ void fused_column_tiles(const float* moe, const float* sha
 extern "C" __global__ void __launch_bounds__(64)
     fused_column_tiles_64(const float* moe, const float* shared, const float* weights, float* x) {
     const int token = blockIdx.y;
-    const int column = blockIdx.x * 64 + threadIdx.x;
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
     const float y = moe[token * kColumns + column] + shared[token * kColumns + column];
     for (int stream = 0; stream < kStreams; ++stream) {
         const int row = token * kStreams + stream;
