@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_kernelperf.errors import CaptureRefused, DeviceError, UsageError
-from pytest_kernelperf.model import Argument, BufferArgument, CopyStep, FillStep, LaunchStep, Plan
+from pytest_kernelperf.model import CopyStep, FillStep, LaunchStep, Plan
 from pytest_kernelperf.runtime import gate
+from pytest_kernelperf.runtime.argument import POINTER_BYTES, buffer_address, pack_arguments
 from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.hip import Buffer, Device, Function, Graph, Owner, Stream
 from pytest_kernelperf.runtime.loop_native import COPY, FILL, HIP_CALLS, LAUNCH, Calls, Result, Step, open_library
 
-POINTER_BYTES = 8
 MOST_GRAPHS = 4
 
 
@@ -75,13 +75,18 @@ class Rounds(Owner):
 class Loop(Owner):
     """The native loop bound to one device: its own stream, two events and, where launches do not block, a gate.
 
+    ``gate_graphs``: whether graphs are held back by the gate too, where they fit the queue. On a GPU, since a runtime
+    that queues a graph node by node would otherwise let the device wait for the host; not on the cpu runtime, where
+    a waiting gate takes a core from what is measured.
+
     Raises:
         RuntimeUnavailable: the native library is missing, or another file answers for a HIP function.
         DeviceError, CompileError: the gate cannot be set up.
     """
 
-    def __init__(self, device: Device, stream: Stream | None = None) -> None:
+    def __init__(self, device: Device, stream: Stream | None = None, gate_graphs: bool | None = None) -> None:
         self.device = device
+        self._gate_graphs = device.chosen.name != "cpu" if gate_graphs is None else gate_graphs
         self._library = open_library()
         self._calls = Calls(*(device.selected.function_address(name) for _, name in HIP_CALLS))
         self._owned: list[Owner] = []
@@ -116,11 +121,11 @@ class Loop(Owner):
                 prepared.arguments, prepared.argument_bytes = ctypes.addressof(memory), len(packed)
             elif isinstance(step, FillStep):
                 prepared.kind, prepared.byte, prepared.bytes = FILL, step.byte, step.size_bytes
-                prepared.target = _address(buffers, step.buffer, step.offset_bytes, step.size_bytes)
+                prepared.target = buffer_address(buffers, step.buffer, step.offset_bytes, step.size_bytes)
             else:
                 prepared.kind, prepared.bytes = COPY, step.size_bytes
-                prepared.target = _address(buffers, step.target, step.target_offset_bytes, step.size_bytes)
-                prepared.source = _address(buffers, step.source, step.source_offset_bytes, step.size_bytes)
+                prepared.target = buffer_address(buffers, step.target, step.target_offset_bytes, step.size_bytes)
+                prepared.source = buffer_address(buffers, step.source, step.source_offset_bytes, step.size_bytes)
         return Rounds(steps, (*kept, dict(buffers)), tuple(_name(step) for step in plan.steps))
 
     def most_rounds(self, rounds: Rounds) -> int:
@@ -152,17 +157,11 @@ class Loop(Owner):
                 f"at most {self.most_rounds(rounds)} do"
             )
         self._launch_first(rounds)
+        events, gate_handle = (self._start.handle, self._stop.handle), self._gate_for(rounds, count)
         result = self._native(
-            "kernelperf_time_queued",
-            rounds,
-            self._start.handle,
-            self._stop.handle,
-            rounds.steps,
-            len(rounds.steps),
-            count,
-            self._gate.handle if self._gate is not None else None,
+            "kernelperf_time_queued", rounds, *events, rounds.steps, len(rounds.steps), count, gate_handle
         )
-        return self._device_timing("queued", count, result, gated=self._gate is not None)
+        return self._device_timing("queued", count, result, gated=gate_handle is not None)
 
     def time_graph(self, rounds: Rounds, count: int) -> Timing:
         """Device events round one launch of a graph of ``count`` rounds, captured at the first call (``capture``).
@@ -171,10 +170,13 @@ class Loop(Owner):
             CaptureRefused: this plan or runtime cannot be captured; measure ``queued``.
         """
         graph = self.capture(rounds, count)
-        result = self._native(
-            "kernelperf_time_graph", rounds, self._start.handle, self._stop.handle, graph.handle, None
-        )
-        return self._device_timing("graph", count, result, gated=False)
+        events, gate_handle = (self._start.handle, self._stop.handle), None
+        if self._gate_graphs:
+            gate_handle = self._gate_for(rounds, count)
+        result = self._native("kernelperf_time_graph", rounds, *events, graph.handle, gate_handle)
+        if result.timed_out:  # this runtime waits for the stream before it queues a graph: from now on without a gate
+            self._gate_graphs = False
+        return self._device_timing("graph", count, result, gated=gate_handle is not None)
 
     def capture(self, rounds: Rounds, count: int) -> Graph:
         """The graph of ``count`` rounds; at its first call it is captured and launched once untimed.
@@ -195,6 +197,11 @@ class Loop(Owner):
             self.device.check("hipGraphLaunch", self._launch_graph(graph))
             self.stream.synchronise()
         return rounds.graphs[count]
+
+    def _gate_for(self, rounds: Rounds, count: int) -> int | None:
+        """The gate, if there is one and the rounds fit the queue behind it."""
+        fits = count * rounds.steps_per_round <= gate.QUEUE_DEPTH - gate.QUEUE_MARGIN
+        return self._gate.handle if self._gate is not None and fits else None
 
     def _launch_graph(self, graph: Graph) -> int:
         launch = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(self._calls.launch_graph)
@@ -259,35 +266,6 @@ class _Gate(Owner):
         self._library.kernelperf_gate_open(self.handle)
         self.rounds = Rounds((Step * 1)(self._step), (), (gate.KERNEL,))
         loop.run(self.rounds)  # loads its code while the door is open
-
-
-def pack_arguments(arguments: tuple[Argument, ...], buffers: Mapping[str, Buffer]) -> bytes:
-    """A launch's argument buffer as HIP lays it out: each value at its own alignment, in order, padding zero.
-
-    Raises:
-        UsageError: an argument names a buffer that is not there, or lies outside it.
-    """
-    packed = bytearray()
-    for argument in arguments:
-        if isinstance(argument, BufferArgument):
-            address = _address(buffers, argument.buffer, argument.offset_bytes, 0)
-            value, alignment = address.to_bytes(POINTER_BYTES, "little"), POINTER_BYTES
-        else:
-            value, alignment = argument.data, argument.alignment
-        packed += bytes(-len(packed) % alignment)
-        packed += value
-    return bytes(packed)
-
-
-def _address(buffers: Mapping[str, Buffer], name: str, offset_bytes: int, size_bytes: int) -> int:
-    if name not in buffers:
-        raise UsageError(f"the plan uses buffer {name!r}, which is not among {', '.join(sorted(buffers)) or 'none'}")
-    buffer = buffers[name]
-    if offset_bytes < 0 or size_bytes < 0 or offset_bytes + size_bytes > buffer.size_bytes:
-        raise UsageError(
-            f"the plan reaches {offset_bytes + size_bytes} bytes into buffer {name!r}, which has {buffer.size_bytes}"
-        )
-    return buffer.address + offset_bytes
 
 
 def _name(step: LaunchStep | FillStep | CopyStep) -> str:

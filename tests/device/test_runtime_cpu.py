@@ -300,6 +300,33 @@ def test_too_many_rounds_for_the_queue_are_refused(device: Device, code: CodeObj
             loop.time_queued(rounds, most + 1)
 
 
+def test_a_plan_longer_than_the_queue_is_never_gated(device: Device) -> None:
+    """One round that does not fit behind the gate runs without it."""
+    plan = Plan(tuple(FillStep("y", step % 256, 0, 4) for step in range(600)))
+    with device.allocate(4) as buffer, Loop(device) as loop, loop.prepare(plan, {}, {"y": buffer}) as rounds:
+        timing = loop.time_queued(rounds, loop.most_rounds(rounds))
+
+        assert (timing.rounds, timing.gated) == (1, False)
+        assert buffer.download("u1", (4,)).tolist() == [599 % 256] * 4
+
+
+def test_a_gated_graph_gives_the_same_results(device: Device, code: CodeObject) -> None:
+    """A graph that fits the queue can be held back too; one that does not fit is not."""
+    plan = Plan((launch("twice<int>", BufferArgument("y"), scalar("<i4", N)),))
+    with (
+        device.load(code.data, code.lowered_names) as module,
+        device.allocate(4 * N) as buffer,
+        Loop(device, gate_graphs=True) as loop,
+        loop.prepare(plan, {"twice<int>": module.function("twice<int>")}, {"y": buffer}) as rounds,
+    ):
+        loop.capture(rounds, 6)
+        buffer.upload(np.ones(N, np.int32))
+
+        assert loop.time_graph(rounds, 6).gated
+        assert set(buffer.download("<i4", (N,)).tolist()) == {2**6}
+        assert not loop.time_graph(rounds, 1000).gated
+
+
 def test_events_take_times_of_the_device(device: Device) -> None:
     """Two events round some work are apart, in microseconds."""
     with device.stream() as stream, device.event() as start, device.event() as stop, device.allocate(1 << 22) as buffer:

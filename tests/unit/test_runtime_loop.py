@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import BufferArgument, ScalarArgument
 from pytest_kernelperf.runtime import gate
+from pytest_kernelperf.runtime.argument import pack_arguments
 from pytest_kernelperf.runtime.hip import Buffer
-from pytest_kernelperf.runtime.loop import pack_arguments
 
 BUFFERS = cast(dict[str, Buffer], {"x": SimpleNamespace(address=0x1000, size_bytes=64)})
 
