@@ -31,7 +31,8 @@ bool works(const std::string& path, const std::vector<std::string>& flags) {
         return false;
     std::vector<std::string> argv{path, "-march=native", "-fPIC", "-shared", "probe.cpp", "-o", "probe.so"};
     argv.insert(argv.begin() + 1, flags.begin(), flags.end());
-    return run(argv, folder.path()).ok();
+    std::string built;
+    return run(argv, folder.path()).ok() && read_file(folder.path() + "/probe.so", built) && !built.empty();
 }
 
 bool describe(const std::string& path, Compiler& found) {
@@ -90,6 +91,8 @@ std::vector<std::string> code_flags(const Compiler& compiler) {
         "-ffunction-sections", "-fdata-sections", "-fno-ident", "-fno-asynchronous-unwind-tables", "-fno-semantic-interposition",
         "-fno-stack-protector", "-fcf-protection=none", "-fdiagnostics-color=never"};
     if (compiler.keeps_endless_loops) flags.push_back("-fno-finite-loops");
+    // g++ folds kernels of equal instructions into one symbol; each must keep its own name, section and digest.
+    if (!compiler.is_clang) flags.push_back("-fno-ipa-icf");
 #if !defined(__x86_64__)
     flags.erase(std::find(flags.begin(), flags.end(), "-fcf-protection=none"));
 #endif
