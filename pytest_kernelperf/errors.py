@@ -1,17 +1,17 @@
 """Everything this package raises on purpose.
 
-    KernelperfError              one sentence: what was expected, what came, what to do now
-    ├── UsageError               a test, marker, option or setting is wrong; found before anything runs
-    ├── BaselineError            a baseline file cannot be used as it stands
-    ├── RunFileError             a run file cannot be read
-    ├── RuntimeUnavailable       no usable HIP library, compiler or device
-    ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
-    ├── DeviceError              a HIP call failed
-    │   ├── CaptureRefused       a plan cannot be captured as a graph
-    │   └── CodeObjectError      a code object cannot be read
-    └── WorkerFailure            a device worker did not answer
-        ├── WorkerCrashed        its process died
-        └── WorkerHung           it overran its time limit and was killed
+KernelperfError              one sentence: what was expected, what came, what to do now
+├── UsageError               a test, marker, option or setting is wrong; found before anything runs
+├── BaselineError            a baseline file cannot be used as it stands
+├── RunFileError             a run file cannot be read
+├── RuntimeUnavailable       no usable HIP library, compiler or device
+├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
+├── DeviceError              a HIP call failed
+│   ├── CaptureRefused       a plan cannot be captured as a graph
+│   └── CodeObjectError      a code object cannot be read
+└── WorkerFailure            a device worker did not answer
+    ├── WorkerCrashed        its process died
+    └── WorkerHung           it overran its time limit and was killed
 """
 
 from __future__ import annotations

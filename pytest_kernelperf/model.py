@@ -114,8 +114,7 @@ class Plan(Frozen, frozen=True):
     def digest(self) -> str:
         """SHA-256 of what is run; floors are what is expected of it, so they are left out."""
         bare = tuple(
-            msgspec.structs.replace(step, floor=None) if isinstance(step, LaunchStep) else step
-            for step in self.steps
+            msgspec.structs.replace(step, floor=None) if isinstance(step, LaunchStep) else step for step in self.steps
         )
         return digest_of(Plan(bare))
 
