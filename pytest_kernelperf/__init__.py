@@ -15,7 +15,7 @@ __all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "cdiv", "fmaf"]
 
 # Names are fetched on first use: pytest imports this package wherever the plugin is installed,
 # and a project that does not use it must not pay for numpy.
-_HOMES = {name: "pytest_kernelperf.kernel" for name in __all__} | {"fmaf": "pytest_kernelperf.arithmetic"}
+_HOMES = dict.fromkeys(__all__, "pytest_kernelperf.kernel") | {"fmaf": "pytest_kernelperf.arithmetic"}
 
 
 def __getattr__(name: str) -> object:

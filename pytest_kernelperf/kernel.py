@@ -138,7 +138,7 @@ class Kernel:
         allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
         if not isinstance(name, str) or not name or name.startswith(".") or not set(name) <= allowed or len(name) > 100:
             raise UsageError(
-                f"a kernel's name is its baseline's file name: up to 100 letters, digits, '_', '-' and '.', not {name!r}"
+                f"a kernel's name is its baseline's file name: at most 100 letters, digits, '_', '-', '.', not {name!r}"
             )
         sizes = tuple(tokens)
         if not sizes or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in sizes):

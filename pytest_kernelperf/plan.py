@@ -90,7 +90,7 @@ def _launch(where: str, launch: Launch, device: DeviceFacts, inputs: Arrays) -> 
         raise UsageError(
             f"{where}: block={block} is {threads} threads, the device takes {device.max_threads_per_block} a workgroup"
         )
-    for axis, groups, width in zip("xyz", grid, block):
+    for axis, groups, width in zip("xyz", grid, block, strict=True):
         if groups * width > MOST_THREADS_PER_AXIS:
             raise UsageError(f"{where}: {groups} x {width} threads along {axis} are over {MOST_THREADS_PER_AXIS}")
     if isinstance(launch.shared, bool) or not isinstance(launch.shared, int) or launch.shared < 0:
@@ -173,7 +173,7 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
             raise UsageError(
                 f"{where}: the kernel takes {len(parameters)} arguments, the launch gives {len(step.arguments)}"
             )
-        for number, (argument, parameter) in enumerate(zip(step.arguments, parameters), start=1):
+        for number, (argument, parameter) in enumerate(zip(step.arguments, parameters, strict=True), start=1):
             problem = _argument_problem(argument, parameter, dtypes)
             if problem:
                 raise UsageError(f"{where}, argument {number}: {problem}")

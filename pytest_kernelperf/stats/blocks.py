@@ -73,7 +73,7 @@ def _fewest_blocks(alpha: float, contrary: int) -> int:
     for blocks in range(contrary + 1, MOST_PAIRS + 1):
         if smallest_p(blocks) > alpha:
             continue
-        ranks = np.arange(1.0, blocks + 1)
+        ranks = np.arange(1.0, blocks + 1, dtype=np.float64)
         ranks[blocks - contrary :] *= -1
         if signed_rank_p(ranks) <= alpha:
             return blocks

@@ -93,7 +93,8 @@ def compare_process(arm_us: Sequence[float], against_us: Sequence[float], policy
 
 def allowance(time_us: Array, policy: Policy) -> Array:
     """Log ratio by which each pair may differ: the tolerance, or the floor where that is more of the time."""
-    return np.maximum(policy.tolerance_log, np.log1p(policy.floor_us / time_us))
+    allowed: Array = np.maximum(policy.tolerance_log, np.log1p(policy.floor_us / time_us))
+    return allowed
 
 
 def smallest_shown(change: Array, above: Array, alpha: float) -> float | None:

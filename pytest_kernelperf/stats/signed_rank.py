@@ -66,7 +66,7 @@ def critical_sum(pairs: int, alpha: float) -> int | None:
 
 def _ranks_with_sum(pairs: int, total: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Ranks 1 to ``pairs``, signed so that those above 0 add up to ``total``."""
-    signed = np.arange(1.0, pairs + 1)
+    signed = np.arange(1.0, pairs + 1, dtype=np.float64)
     for rank in range(pairs, 0, -1):
         if total >= rank:
             total -= rank
