@@ -108,6 +108,12 @@ def test_a_crash_quotes_the_last_line_of_what_was_printed_and_not_more(start: St
         ask(long)
 
 
+def test_what_a_live_worker_prints_does_not_keep_its_answer_waiting(start: Start) -> None:
+    """Its output is read when there is some, never waited for."""
+    worker = start("print('a word', flush=True); answer(); receiver.receive()")
+    assert ask(worker) == b"request answered 0"
+
+
 def test_an_exit_is_a_crash_with_its_code(start: Start) -> None:
     """Also one without any signal, in the middle of a request."""
     with pytest.raises(WorkerCrashed, match=r"the device worker exited with code 3\Z"):
