@@ -30,7 +30,7 @@ class LoopStopwatch:
         """Capture the batch if the mode is ``graph``; return why it cannot be, "" if it can."""
         if mode == "graph":
             try:
-                self._loop.time_graph(self._rounds(arm), rounds)
+                self._loop.capture(self._rounds(arm), rounds)
             except CaptureRefused as error:
                 return str(error)
         return ""
