@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 
 from pytest_kernelperf.plugin.office import Office
 from pytest_kernelperf.report.progress import Progress, ProgressPolicy, render_progress
 from pytest_kernelperf.report.terminal import render_run
+
+TELL_AGAIN_S = 60.0
 
 
 class Display:
@@ -20,12 +24,14 @@ class Display:
         self._reporter: pytest.TerminalReporter | None = None
         self._policy = ProgressPolicy(False, os.environ)
         self._drawn = False
+        self._told_s = -math.inf
 
     def begin(self) -> None:
         """Look for the terminal, which pytest sets up after its plugins, and listen to the guard."""
         self._reporter = self._config.pluginmanager.get_plugin("terminalreporter")
         self._policy = ProgressPolicy(self._reporter is not None and self._reporter.isatty, os.environ)
         self._office.progress.listener = self._draw
+        self._office.progress.wait_listener = self._tell_waiting
 
     def after_case(self) -> None:
         """Take the line of progress away."""
@@ -44,6 +50,15 @@ class Display:
         for sentence in office.ending.failures:
             reporter.write_line(sentence, red=True)
 
+    def _tell_waiting(self, sentence: str) -> None:
+        """Say at once for whom this run waits, on a terminal or not, and again from time to time."""
+        elapsed_s = self._office.progress.elapsed_s
+        if self._reporter is not None and elapsed_s - self._told_s >= TELL_AGAIN_S:
+            self._told_s = elapsed_s
+            with self._uncaptured():
+                self._reporter.ensure_newline()
+                self._reporter.write_line(f"kernelperf: {sentence}", flush=True)
+
     def _draw(self, progress: Progress) -> None:
         if self._policy.shows(progress):
             self._write_below(render_progress(progress, self._config.get_terminal_writer().fullwidth - 1))
@@ -53,6 +68,12 @@ class Display:
         """Write a line under the one that pytest is writing, and go back to where it was."""
         writer = self._config.get_terminal_writer()
         column = writer.width_of_current_line
-        writer.write(f"\n\x1b[2K{text}\x1b[1A\x1b[{column + 1}G", flush=True)
+        with self._uncaptured():
+            writer.write(f"\n\x1b[2K{text}\x1b[1A\x1b[{column + 1}G", flush=True)
         # pytest fills its lines by this count, which the line below has spoilt.
         writer._current_line = " " * column
+
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        """Write past pytest's capture: while a test runs, the terminal is the test's own output otherwise."""
+        manager = self._config.pluginmanager.get_plugin("capturemanager")
+        return nullcontext() if manager is None else manager.global_and_fixture_disabled()

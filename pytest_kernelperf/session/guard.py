@@ -132,9 +132,9 @@ class Guard:
     def _prepare(self, work: Work) -> None:
         """Inputs, reference, plan and code; the machine is shared meanwhile."""
         self._progress(work.spec.case, "preparing")
+        if self._subjects is None:
+            self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
         with self._machine.shared():
-            if self._subjects is None:
-                self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
             work.subject = self._subjects.prepare(work.spec)
 
     def _compile(self, bundle: SourceBundle, case: CaseId) -> CodeObject:

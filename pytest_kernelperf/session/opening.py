@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.measure.lock import MachineLock, lock_path
-from pytest_kernelperf.model import CaseId
 from pytest_kernelperf.session.guard import Guard
-from pytest_kernelperf.session.part import Progress
+from pytest_kernelperf.session.progress import ProgressLog
 from pytest_kernelperf.settings import Settings
 from pytest_kernelperf.worker.pool import Limits, WorkerPool
 
@@ -16,7 +15,7 @@ def open_store(settings: Settings) -> BaselineStore:
     return BaselineStore(settings.baselines)
 
 
-def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress: Progress) -> Guard:
+def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress: ProgressLog) -> Guard:
     """Return a guard; its workers start when the first case needs them.
 
     One lock serves the whole machine whatever its devices: they share power, and the host's cores.
@@ -28,8 +27,5 @@ def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress
         clock_script=settings.clock_script,
         root_pid=root_pid,
     )
-    nobody = CaseId("", "", 0)
-    machine = MachineLock(
-        lock_path("machine"), on_wait=lambda sentence: progress(nobody, sentence), timeout_s=settings.wait_s
-    )
+    machine = MachineLock(lock_path("machine"), on_wait=progress.wait, timeout_s=settings.wait_s)
     return Guard(settings, pool, machine, store, root_pid, progress)

@@ -16,12 +16,17 @@ class ProgressLog:
         self.total = 0
         self.done = 0
         self.listener: Callable[[Progress], None] = lambda progress: None
+        self.wait_listener: Callable[[str], None] = lambda sentence: None
         self._clock = clock
         self._started_s = clock()
 
     def __call__(self, case: CaseId, phase: str) -> None:
         """Note that a case is at a phase."""
         self.listener(Progress(self.done, max(self.total, self.done), str(case), phase, self.elapsed_s))
+
+    def wait(self, sentence: str) -> None:
+        """Pass on for whom this run is waiting; called once a second while it does."""
+        self.wait_listener(sentence)
 
     @property
     def elapsed_s(self) -> float:

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
+import sys
+import time
 import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pytest_kernelperf.measure.lock import MachineLock
 
 PLAIN = '"x", "y"]\n    return [Launch("scale",'
 SLOWER_PLAIN = "if (i < n) y[i] = factor * x[i];", "if (i < n) y[i] = x[i] * factor + 0.0f * i;"
@@ -242,3 +251,54 @@ def test_a_deleted_module_fails_until_its_baseline_is_dropped(guarded: Any) -> N
     result = guarded.guard()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*scale.json has 4 cases of scale, but its test module test_scale.py is gone*"])
+
+
+def test_a_second_guard_waits_and_says_for_whom(guarded: Any) -> None:
+    """Also where the output is no terminal; and it goes on when the machine is free."""
+    holder = MachineLock(guarded.path / "machine.lock", command="pytest of somebody else")
+    with holder.exclusive():
+        result = guarded.guard("-k", "plain-8", "-o", "kernelperf_wait_s=3")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"kernelperf: *pid {os.getpid()}*pytest of somebody else*"])
+    (record,) = guarded.run_file()["records"]
+    assert f"{os.getpid()}" in record["decision"]["reason"]
+    assert guarded.guard("-k", "plain-8").ret == 0
+
+
+def test_a_killed_guard_leaves_no_process_behind(guarded: Any) -> None:
+    """kill -9 while a kernel runs for ever: its worker, its compiler and all their children go too."""
+    guarded.replace(
+        "scale.hip", "if (i < n) y[i] = factor", "volatile int go = 1;\n    while (go) {}\n    y[i] = factor"
+    )
+    mark = {"KERNELPERF_TEST_MARK": str(guarded.path)}
+    command = [sys.executable, "-m", "pytest", *guarded.child.plugin_arguments, "--kernelperf", "-k", "plain-8"]
+    pytest_process = subprocess.Popen(
+        [*command, "--kernelperf-runtime=cpu"],
+        cwd=guarded.path,
+        env={**os.environ, **mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_until(lambda: any("worker.program" in command for command in marked_processes(mark).values()))
+    pytest_process.kill()
+    pytest_process.wait()
+    wait_until(lambda: not marked_processes(mark))
+
+
+def marked_processes(mark: dict[str, str]) -> dict[int, str]:
+    """Return pid -> command of all processes whose environment holds the mark."""
+    needle = "".join(f"{name}={value}" for name, value in mark.items()).encode()
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if needle in (folder / "environ").read_bytes().split(b"\0"):
+                found[int(folder.name)] = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return found
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait for something that must come about; the limit is only there to end a broken test."""
+    limit = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < limit, "it never came about"
+        time.sleep(0.1)
