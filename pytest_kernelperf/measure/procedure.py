@@ -96,6 +96,7 @@ def measure(request: MeasureRequest, tools: Tools) -> Measurement:
         if not progress.activity.contended_by:
             choose_mode(request, tools, progress)
             progress.rounds = size_batch(request, tools, warm, progress.mode)
+            progress.rounds = fit_outputs(request, tools, progress.rounds, written, outputs)
             tools.probe.start()
             written = take_all(request, tools, progress, written, warm.time_us())
             progress.activity = tools.probe.stop()
@@ -159,7 +160,7 @@ def warm_up(request: MeasureRequest, tools: Tools, written: frozenset[str]) -> W
             tools.buffers.restore(written)
             timing = tools.stopwatch.time(arm, "loop", rounds[arm.name], -batch)
             warm.add(arm.name, timing.time_us, timing.spent_us)
-            wanted = BatchSize(_WARM_BATCH_US, request.max_rounds, tools.size.queue_depth)
+            wanted = BatchSize(_WARM_BATCH_US, tools.size.max_rounds, tools.size.queue_depth)
             rounds[arm.name] = wanted.rounds(timing.time_us, len(arm.plan.steps), queued=True)
     return warm
 
@@ -182,9 +183,22 @@ def size_batch(request: MeasureRequest, tools: Tools, warm: WarmUp, mode: Mode) 
     if request.rounds is not None:
         return request.rounds
     target_us = tools.size.target_us if request.target_us is None else request.target_us
-    size = BatchSize(target_us, request.max_rounds, tools.size.queue_depth)
+    size = BatchSize(target_us, request.max_rounds or tools.size.max_rounds, tools.size.queue_depth)
     steps = max(len(arm.plan.steps) for arm in request.arms)
     return size.rounds(warm.time_us(), steps, queued=mode == "queued")
+
+
+def fit_outputs(
+    request: MeasureRequest, tools: Tools, rounds: int, written: frozenset[str], outputs: dict[str, Outputs]
+) -> int:
+    """Halve the rounds until what one round leaves finite stays finite: a kernel that doubles its buffer in place
+    reaches infinity after 128, and infinities and denormals take other times."""
+    for arm in request.arms if request.check_outputs and request.rounds is None else ():
+        tools.say(f"repeating {describe(arm)}")
+        first = outputs[arm.name]
+        while rounds > 1 and explain_non_finite(first, run_restored(arm, rounds, request, tools, written), rounds):
+            rounds //= 2
+    return rounds
 
 
 def take_all(

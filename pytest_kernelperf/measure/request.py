@@ -24,7 +24,7 @@ class MeasureRequest(Frozen, frozen=True):
         first_block: the number of the first of them, so that a second look goes on in the same random order.
         seed: decides the order of the arms in every block; stored with the samples.
         rounds: rounds of the plan per sample; None: sized after the warm-up. A second look passes the first's.
-        max_rounds: upper limit when sized.
+        max_rounds: upper limit when sized; None: the runtime's default. Fewer are taken where outputs would overflow.
         target_us: longest batch in us when sized; None: the runtime's default.
         warm_up_us: longest warm-up of all arms together, in us; None: the runtime's default.
         check_outputs: buffers that must not be non-finite after timing where they were finite after one round.
@@ -38,7 +38,7 @@ class MeasureRequest(Frozen, frozen=True):
     first_block: int = 0
     seed: int = 0
     rounds: int | None = None
-    max_rounds: int = 200
+    max_rounds: int | None = None
     target_us: float | None = None
     warm_up_us: float | None = None
     check_outputs: tuple[str, ...] = ()

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -212,16 +213,20 @@ def test_samples_of_two_arms_come_in_complete_blocks(pool: WorkerPool, code: Cod
             (block, arm.name) for block in range(3) for arm in arms
         )
         assert all(s.time_us > 0 for s in measured.samples)
-        assert 1 <= measured.rounds <= 200
+        assert 1 <= measured.rounds <= 2000
 
 
-def test_a_plan_that_overflows_when_repeated_is_invalid(pool: WorkerPool, code: CodeObject, inputs: InputSet) -> None:
-    """Infinities are not what the kernel is for."""
+def test_a_plan_that_overflows_when_repeated_is_repeated_less_often(
+    pool: WorkerPool, code: CodeObject, inputs: InputSet
+) -> None:
+    """A value of 999 times 1e9 is finite three times in a row, and not five; infinities are not what is to be timed."""
     arm = Arm("head", code, Plan((launch("grow", X, int32(COUNT)),)))
-    request = MeasureRequest(CASE, "graph", (arm,), blocks=1, rounds=20, check_outputs=("x",), root_pid=EVERYBODY)
-    assert pool.measure(0, request, inputs).invalid.startswith(
-        "arm head leaves 999 values of x infinite or NaN after 20"
-    )
+    request = MeasureRequest(CASE, "graph", (arm,), blocks=1, check_outputs=("x",), root_pid=EVERYBODY)
+    measured = pool.measure(0, request, inputs)
+    assert measured.invalid == ""
+    assert measured.rounds in (1, 2, 3)
+    fixed = pool.measure(0, msgspec.structs.replace(request, rounds=20), inputs)
+    assert fixed.invalid.startswith("arm head leaves 999 values of x infinite or NaN after 20 rounds")
 
 
 def test_a_worker_that_forgot_a_code_object_is_sent_it_again(

@@ -232,10 +232,19 @@ def test_contention_while_sampling_is_reported_with_the_samples() -> None:
     assert (result.contended_by, result.foreign_cores, len(result.samples)) == ("pid 7 (make)", 0.9, 8)
 
 
-def test_outputs_that_overflow_when_repeated_make_it_invalid() -> None:
-    """What one round leaves finite must be finite after a whole batch, or denormals and infinities are timed."""
-    result = measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=100)))
-    assert result.invalid.startswith("arm head leaves 3 values of y infinite or NaN after 100 rounds")
+def test_a_plan_that_overflows_when_repeated_is_repeated_less_often() -> None:
+    """100 rounds overflow, 50 do, 25 do not: what is timed are finite numbers."""
+    result = measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=30)))
+    assert (result.rounds, result.invalid) == (25, "")
+    assert measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=2))).rounds == 1
+
+
+def test_a_second_look_keeps_its_rounds_and_says_that_they_overflow() -> None:
+    """Rounds that are given are not changed: the samples would not belong together."""
+    given = msgspec.structs.replace(REQUEST, rounds=40)
+    result = measure(given, tools_of(Clock(Buffers(), overflow_rounds=30)))
+    assert result.rounds == 40
+    assert result.invalid.startswith("arm head leaves 3 values of y infinite or NaN after 40 rounds")
 
 
 def test_outputs_that_are_infinite_after_one_round_are_the_kernels_own() -> None:
