@@ -51,9 +51,8 @@ class Office:
     def check(self, item: pytest.Item, spec: CaseSpec) -> Record:
         """Judge a case in this process's guard."""
         if self._guard is None:
-            # Under xdist our tree begins at the process that started the workers.
-            root_pid = os.getppid() if self.is_worker else os.getpid()
-            self._guard = open_guard(self.settings, self._store, root_pid, self.progress)
+            # What xdist's other workers do beside a measurement disturbs it like anybody else's work.
+            self._guard = open_guard(self.settings, self._store, os.getpid(), self.progress)
         marker = item.get_closest_marker("kernelperf")
         settings = case_settings(self.settings.case, marker.kwargs if marker else {})
         keep = self._shelf.put if self.settings.update_reason is not None else None
@@ -104,7 +103,7 @@ class Office:
     def finish(self) -> bool:
         """End the run; return whether something that had to be written was not."""
         if self._guard is not None:
-            self._device = self._guard.known_facts
+            self._device = self._guard.device
             self.close()
         if self._device is not None and not self._environment:
             self._environment = describe_environment(self._device, process_environment())

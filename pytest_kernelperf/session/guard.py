@@ -82,9 +82,12 @@ class Guard:
         return self._facts
 
     @property
-    def known_facts(self) -> DeviceFacts | None:
-        """The device's facts if any case has asked for them."""
-        return self._facts
+    def device(self) -> DeviceFacts | None:
+        """The device's facts for the run file, asked for even if no case got as far; None where there is none."""
+        try:
+            return self.facts
+        except KernelperfError:
+            return None
 
     def check(self, spec: CaseSpec, settings: CaseSettings, test: str, keep: Keep | None = None) -> Record:
         """Judge one case; whatever goes wrong becomes the record's verdict, never an exception.
@@ -132,9 +135,10 @@ class Guard:
     def _prepare(self, work: Work) -> None:
         """Inputs, reference, plan and code; the machine is shared meanwhile."""
         self._progress(work.spec.case, "preparing")
-        if self._subjects is None:
-            self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
         with self._machine.shared():
+            # A worker's start is work too, so it waits while another guard times.
+            if self._subjects is None:
+                self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
             work.subject = self._subjects.prepare(work.spec)
 
     def _compile(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
