@@ -80,8 +80,7 @@ def _with_subject(record: Record, work: Work) -> Record:
     """Add what ran, and what it moves."""
     if work.subject is None:
         return record
-    subject, doing = work.subject, work.spec.doing
-    moved = doing.moved_bytes(work.spec.tokens) if isinstance(doing, Variant) and doing.moved_bytes else None
+    subject = work.subject
     return msgspec.structs.replace(
         record,
         plan=subject.plan,
@@ -92,7 +91,7 @@ def _with_subject(record: Record, work: Work) -> Record:
         object_digest=subject.code.digest,
         instruction_digests=subject.instruction_digests,
         resources=subject.resources,
-        moved_bytes=moved,
+        moved_bytes=subject.moved_bytes,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, UsageError
-from pytest_kernelperf.kernel import Kernel, Mutation
+from pytest_kernelperf.kernel import Kernel, Mutation, Variant
 from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, Plan, SourceBundle
 from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature, collect_bundle
 from pytest_kernelperf.settings import Target
@@ -41,6 +41,7 @@ class Subject:
     judged_plan: Plan
     bundle: SourceBundle
     code: CodeObject
+    moved_bytes: int | None
 
     @property
     def instruction_digests(self) -> dict[str, str]:
@@ -79,7 +80,7 @@ class SubjectSource:
         bundle = collect_bundle(spec.kernel, extra)
         code = self._code(bundle, spec.case)
         check_signature(spec.case, plan, buffers, code)
-        return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code)
+        return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code, _moved_bytes(spec))
 
     def close(self) -> None:
         """Let go of the shared memory."""
@@ -126,6 +127,17 @@ def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
         compute_units=target.compute_units,
         compute_units_source=f"kernelperf_target ({target.architecture})",
     )
+
+
+def _moved_bytes(spec: CaseSpec) -> int | None:
+    """Return the bytes that a variant says it moves, a positive whole number; None where it says nothing."""
+    if not isinstance(spec.doing, Variant) or spec.doing.moved_bytes is None:
+        return None
+    where = f"{spec.case}, moved_bytes"
+    moved = _called(where, spec.doing.moved_bytes, spec.tokens)
+    if isinstance(moved, bool) or not isinstance(moved, (int, np.integer)) or moved < 1:
+        raise UsageError(f"{where}: expected a positive whole number of bytes, got {moved!r}")
+    return int(moved)
 
 
 def _called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:

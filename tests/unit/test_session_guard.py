@@ -327,6 +327,15 @@ def test_an_error_in_the_users_function_names_its_line(bench: Bench) -> None:
     assert f"{Path(__file__).name}:" in record.decision.reason
 
 
+@pytest.mark.parametrize("moved", [lambda tokens: 1.5, lambda tokens: 0, lambda tokens: 1 // 0])
+def test_bytes_moved_are_a_positive_whole_number(bench: Bench, moved: Callable[[int], Any]) -> None:
+    """Anything else, or an error in the function, is one sentence."""
+    bench.kernel.variants["plain"] = dataclasses.replace(bench.kernel.variants["plain"], moved_bytes=moved)
+    record = bench.check()
+    assert record.decision.verdict is Verdict.FAILED
+    assert "k plain at 8 tokens, moved_bytes" in record.decision.reason
+
+
 def test_a_loaded_profiler_makes_the_case_invalid_and_is_named(bench: Bench) -> None:
     """Traced times are no times."""
     bench.workers.profilers = ("LD_PRELOAD=librocprofiler-sdk-tool.so",)
