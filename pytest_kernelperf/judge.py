@@ -124,6 +124,8 @@ def notes_of(evidence: Evidence) -> tuple[str, ...]:
     # A device with few compute units is easily filled; that an expectation is out of date shows on the target alone.
     if evidence.failure is None and evidence.starved_expected and evidence.fills and (starved or evidence.for_target):
         notes.append(reason.expected_starvation(evidence.fills, evidence.device, evidence.starved_expected))
+    if evidence.contended_by and not evidence.has_baseline and evidence.update_reason is None:
+        notes.append(f"not timed, since the device is busy ({evidence.contended_by})")
     if evidence.replaced is not None and not is_slower(evidence.replaced):
         notes.append(reason.beside_replaced(evidence.replaced, evidence.replaced_variant))
     if evidence.stored is not None:

@@ -61,6 +61,7 @@ class Settings:
     case_timeout_s: float = 120.0
     wait_s: float = 1800.0
     clock_script: Path | None = None
+    command: str = "pytest --kernelperf"
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -70,6 +71,7 @@ class Settings:
             "target": target,
             "full": str(self.full).lower(),
             "update_reason": self.update_reason or "",
+            "command": self.command,
             **{field.name: str(getattr(self.case, field.name)) for field in dataclasses.fields(self.case)},
         }
 
@@ -107,6 +109,8 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),
         wait_s=_number(text["kernelperf_wait_s"], "kernelperf_wait_s", 0.0, 86400.0),
         clock_script=Path(script) if script else None,
+        # A script that wraps pytest says how it is called, so that what we tell to type next can be typed.
+        command=os.environ.get("KERNELPERF_COMMAND") or "pytest --kernelperf",
     )
 
 

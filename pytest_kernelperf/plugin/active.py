@@ -46,7 +46,7 @@ class Checker:
         record = self._office.check(self._item, self._spec)
         self._item.stash[RECORD] = record
         if record.decision.fails:
-            pytest.fail(failure_text(record), pytrace=False)
+            pytest.fail(failure_text(record, self._office.settings.command), pytrace=False)
 
 
 class Active:

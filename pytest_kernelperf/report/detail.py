@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
-from pytest_kernelperf.report.text import one_line, printable
+from pytest_kernelperf.report.text import GUARD, guard_command, one_line, printable
 from pytest_kernelperf.report.view import change_text, fills_text
 
 SHOWN_NAMES = 8
@@ -22,7 +22,8 @@ def render_details(run: Run, *, warnings_only: bool = False) -> str:
     ``warnings_only``: the failing cases' messages are shown elsewhere, as pytest shows them.
     """
     shown = (record for record in run.records if needs_details(record))
-    return "\n".join(failure_text(record) for record in shown if not (warnings_only and record.decision.fails))
+    command = guard_command(run)
+    return "\n".join(failure_text(record, command) for record in shown if not (warnings_only and record.decision.fails))
 
 
 def needs_details(record: Record) -> bool:
@@ -30,28 +31,28 @@ def needs_details(record: Record) -> bool:
     return record.decision.fails or record.decision.verdict in (Verdict.UNDECIDED, Verdict.INVALID)
 
 
-def failure_text(record: Record) -> str:
-    """Return the one message of a failing test; it stands alone in JUnit.
+def failure_text(record: Record, command: str = GUARD) -> str:
+    """Return the one message of a failing test; it stands alone in JUnit. ``command`` is what the user types to guard.
 
     Case and verdict, the sentence, the numbers it rests on, and the next command to type.
     """
     kind = f"{record.decision.verdict.value}: {record.case}"
     mutation = f" (a mutation of {record.mutation_of})" if record.mutation_of else ""
     lines = [one_line(kind + mutation), *_indented(record.decision.reason)]
-    facts = [*_numbers(record), *_commands(record)]
+    facts = [*_numbers(record), *_commands(record, command)]
     width = max((len(name) for name, _ in facts), default=0)
     lines += [f"  {name:<{width}}  {text}" for name, text in facts]
     return "\n".join(lines) + "\n"
 
 
-def select_command(record: Record) -> str:
+def select_command(record: Record, command: str = GUARD) -> str:
     """Return the command that runs this case alone."""
-    return f"pytest --kernelperf {_selection(record)}"
+    return f"{one_line(command)} {_selection(record)}"
 
 
-def accept_command(record: Record) -> str:
+def accept_command(record: Record, command: str = GUARD) -> str:
     """Return the command that stores this case alone; the reason is the user's to fill in."""
-    return f'{select_command(record)} --update-baselines="why"'
+    return f'{select_command(record, command)} --update-baselines="why"'
 
 
 def _selection(record: Record) -> str:
@@ -117,7 +118,7 @@ def _samples(record: Record) -> Iterator[tuple[str, str]]:
         yield "mode", one_line(why)
 
 
-def _commands(record: Record) -> Iterator[tuple[str, str]]:
-    yield "see it again", select_command(record)
+def _commands(record: Record, command: str) -> Iterator[tuple[str, str]]:
+    yield "see it again", select_command(record, command)
     if record.decision.verdict in _STORED_BY_REASON and not record.mutation_of:
-        yield "accept it", accept_command(record)
+        yield "accept it", accept_command(record, command)

@@ -6,9 +6,8 @@ from collections import Counter
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Run, Verdict
+from pytest_kernelperf.report.text import guard_command
 
-STORE_COMMAND = 'pytest --kernelperf --update-baselines="first"'
-IMPROVE_COMMAND = 'pytest --kernelperf --update-baselines="faster"'
 
 # Failing verdicts in the order in which they are worth reading, then the others.
 _ORDER = (
@@ -38,15 +37,16 @@ def headline(run: Run) -> str:
 def next_commands(run: Run) -> tuple[str, ...]:
     """Return a line per thing to do next: store new baselines, store improved ones."""
     counts = Counter(record.decision.verdict for record in run.records)
+    store = f"{guard_command(run)} --update-baselines"
     lines = []
     if new := counts[Verdict.NEW]:
         are = "case has" if new == 1 else "cases have"
         lines.append(
-            f"{units.format_count(new)} {are} no baseline on {run.device.key} yet; store with: {STORE_COMMAND}"
+            f'{units.format_count(new)} {are} no baseline on {run.device.key} yet; store with: {store}="first"'
         )
     if improved := counts[Verdict.IMPROVED]:
         got = "case got" if improved == 1 else "cases got"
         lines.append(
-            f"{units.format_count(improved)} {got} faster; store that, so that losing it is seen: {IMPROVE_COMMAND}"
+            f'{units.format_count(improved)} {got} faster; store that, so that losing it is seen: {store}="faster"'
         )
     return tuple(lines)
