@@ -8,7 +8,6 @@ from pytest_kernelperf import units
 from pytest_kernelperf.model import Run, Verdict
 from pytest_kernelperf.report.text import guard_command
 
-
 # Failing verdicts in the order in which they are worth reading, then the others.
 _ORDER = (
     Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.UNNOTICED, Verdict.STARVED,
