@@ -29,13 +29,8 @@ TRIES = 3
 LOOKS = 2
 """An undecided measurement is rerun once; the error allowed is split over both looks."""
 
-_ACCEPTABLE = (
-    Verdict.NEW,
-    Verdict.IMPROVED,
-    Verdict.REGRESSED,
-    Verdict.SLOWER_THAN_REPLACED,
-    Verdict.UNDECIDED,
-)
+_ACCEPTABLE = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.UNDECIDED)
+"""What a reason turns into ``accepted``; new and improved cases are stored as what they are."""
 
 
 class Failure(Frozen, frozen=True):

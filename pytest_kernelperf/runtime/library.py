@@ -22,6 +22,7 @@ from pytest_kernelperf.errors import RuntimeUnavailable
 from pytest_kernelperf.model import RuntimeName
 from pytest_kernelperf.native import native_path
 from pytest_kernelperf.runtime.compat import Bindings, open_bindings
+from pytest_kernelperf.runtime.cuda import find_problem
 from pytest_kernelperf.runtime.kfd import KFD_ROOT, accelerators
 
 RUNTIMES = ("auto", "rocm", "cuda", "cpu")
@@ -170,11 +171,15 @@ def _choose_rocm() -> Chosen:
 
 def _choose_cuda() -> Chosen:
     try:
-        return Chosen("cuda", *_shipped("hip_cuda"))
+        chosen = Chosen("cuda", *_shipped("hip_cuda"))
     except RuntimeUnavailable:
         raise RuntimeUnavailable(
             "the cuda runtime is not part of this version of pytest-kernelperf: use --kernelperf-runtime=cpu or rocm"
         ) from None
+    problem = find_problem(chosen.amdhip64)
+    if problem:
+        raise RuntimeUnavailable(f"the cuda runtime cannot be used here: {problem}")
+    return chosen
 
 
 def _shipped(folder: str) -> tuple[Path, Path]:

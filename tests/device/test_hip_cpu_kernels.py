@@ -182,6 +182,14 @@ TRAPS: dict[str, tuple[str, Array]] = {
         "float s = 0; auto add = [&](float v) { s += v; };EACH { add(a[c]); } out[threadIdx.x] = s;",
         strided_sums(A),
     ),
+    "a count kept from iteration to iteration": (
+        "int k = 0; EACH { ++k; } EACH { out[c] = 1; k++; } out[threadIdx.x] = k;",
+        np.array([float(2 * len(A[c::96]) if c < 96 else 1) for c in range(1000)]),
+    ),
+    "a sum kept in a structure's array": (
+        "Sums s = kNone; EACH { s.values[0] += a[c]; } out[threadIdx.x] = s.values[0];",
+        strided_sums(A),
+    ),
     "a pointer that moves": (
         "float* p = out + threadIdx.x; int k = 0; EACH { p[0] += a[c]; ++k; }p[0] += 1000000 * k;",
         strided_sums(A) + 1e6 * np.array([len(A[t::96]) for t in T]),
@@ -199,8 +207,8 @@ TRAPS: dict[str, tuple[str, Array]] = {
         (np.arange(1000) % 96).astype(float),
     ),
     "a way out of the loop": (
-        "EACH { if (c >= 300) break; out[c] = 1; }",
-        (np.arange(1000) < 300).astype(float),
+        "EACH { if (c == 300) break; out[c] = 1; }",
+        np.array([float(c % 96 != 300 % 96 or c < 300) for c in range(1000)]),
     ),
     "a way out before the loop": (
         "if (threadIdx.x >= 10) return; EACH out[c] = 1;",
@@ -247,6 +255,7 @@ def test_a_loop_over_every_nth_element_gives_what_its_threads_give(hip: HipCpu, 
     body, want = TRAPS[trap]
     source = (
         "#define EACH for (int c = threadIdx.x; c < n; c += blockDim.x)\n"
+        "struct Sums { float values[2]; }; constexpr Sums kNone{};\n"
         "__device__ void keep(float& s, float v) { s += v; }\n"
         'extern "C" __global__ void trap(int n, const float* a, float* out) {'
         "if (blockIdx.x != 0) return; " + body + " }"
@@ -286,7 +295,7 @@ def test_an_index_taken_apart_gives_what_its_threads_give(hip: HipCpu, division:
         'extern "C" __global__ void divide(int n, int* out) {'
         " const int i = blockIdx.x * blockDim.x + threadIdx.x; " + body + " }"
     )
-    (out,) = hip.run(source, "divide", (3,), (200,), ctypes.c_int(77), np.zeros(600, np.int32))
+    (out,) = hip.run(source, "divide", (3,), (200,), ctypes.c_int(77), np.zeros(600, np.int32), launches=3)
     np.testing.assert_array_equal(out, want.astype(np.int32))
 
 

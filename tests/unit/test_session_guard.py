@@ -363,7 +363,7 @@ def test_a_baseline_of_another_mode_fails_instead_of_passing_for_new(bench: Benc
     assert "taken in graph mode" in record.decision.reason
     bench.settings = dataclasses.replace(bench.settings, update_reason="queued now", case=queued)
     record = bench.check(settings=queued)
-    assert record.decision.verdict is Verdict.ACCEPTED
+    assert record.decision.verdict is Verdict.NEW
     assert any("measured afresh" in note for note in record.notes)
 
 
