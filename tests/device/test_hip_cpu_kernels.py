@@ -242,6 +242,10 @@ TRAPS: dict[str, tuple[str, Array]] = {
         "for (int c = threadIdx.x; c < n - 96; c += blockDim.x) out[c + 96] = out[c] + 1;",
         (np.arange(1000) // 96).astype(float),
     ),
+    "a parameter counted down": (
+        "EACH { --n; out[c] = 1; }",
+        np.array([float(c < 1000 - c // 96) for c in range(1000)]),
+    ),
     "a parameter used up": (
         "EACH { n -= 1; out[c] = 1; }",
         np.array([float(c < 1000 - c // 96) for c in range(1000)]),
