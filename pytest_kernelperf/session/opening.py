@@ -9,6 +9,9 @@ from pytest_kernelperf.session.progress import ProgressLog
 from pytest_kernelperf.settings import Settings
 from pytest_kernelperf.worker.pool import Limits, WorkerPool
 
+# One run of a plan takes milliseconds; an endless kernel should not hold everybody up for as long as a measurement may.
+RUN_LIMIT_S = 30.0
+
 
 def open_store(settings: Settings) -> BaselineStore:
     """Return the project's baselines."""
@@ -23,7 +26,7 @@ def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress
     limit_s = settings.case_timeout_s
     pool = WorkerPool(
         settings.runtime,
-        limits=Limits(compile_s=limit_s, run_s=limit_s, measure_s=limit_s),
+        limits=Limits(compile_s=limit_s, run_s=min(limit_s, RUN_LIMIT_S), measure_s=limit_s),
         clock_script=settings.clock_script,
         root_pid=root_pid,
     )

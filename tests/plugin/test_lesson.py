@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +98,11 @@ def test_one_workgroup_a_token_is_starved_on_the_target(lesson: Any) -> None:
     assert decision["verdict"] == "starved"
     for part in ("1 workgroup,", "floor 10", "40 compute units", "gfx1151"):
         assert part in decision["reason"]
+
+
+def test_the_projects_own_options_need_no_terminal(plugin_arguments: tuple[str, ...]) -> None:
+    """``-p no:terminal`` takes away pytest's display and its options, and must not take away the guard."""
+    if not (KERNELS.parent / "pyproject.toml").exists():
+        pytest.skip("pyproject.toml is not beside these tests")
+    command = [sys.executable, "-m", "pytest", *plugin_arguments, "-p", "no:terminal", "--collect-only", "kernels"]
+    assert subprocess.run(command, cwd=KERNELS.parent, capture_output=True, check=False).returncode == 0
