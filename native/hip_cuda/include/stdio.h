@@ -1,0 +1,2 @@
+// printf comes with NVRTC.
+#pragma once

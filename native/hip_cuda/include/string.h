@@ -1,0 +1,2 @@
+// memcpy and memset come with NVRTC.
+#pragma once
