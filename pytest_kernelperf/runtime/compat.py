@@ -176,7 +176,7 @@ def _split(result: object) -> tuple[int, tuple[Any, ...]]:
 
 
 def _text(value: Any) -> str:
-    if value is None:
-        return ""
+    if value is None or isinstance(value, str):  # hip-python 10 decodes the fields of structs
+        return value or ""
     raw = value if isinstance(value, bytes) else value.decode()
     return raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)

@@ -26,7 +26,7 @@ def compile_bundle(
 ) -> CodeObject:
     """Compile a bundle for a device; nothing but the bundle's files and system headers is seen.
 
-    ``architecture`` is hiprtc's target on rocm (``gfx1151``; by default the device's). ``kernels`` are names
+    ``architecture`` is hiprtc's target (``gfx1151``, ``sm_90``; by default the device's). ``kernels`` are names
     that must be in the result, as plans write them: ``extern "C"`` or C++ names, or name expressions.
 
     Raises:
@@ -96,6 +96,8 @@ def compile_options(device: Device, bundle: SourceBundle, architecture: str = ""
     ]
     if device.chosen.name == "rocm":
         options.append(f"--gpu-architecture={architecture or device.architecture}")
+    elif architecture:  # the cuda runtime's library takes its device's unless the user's options name one
+        options.append(f"--gpu-architecture={architecture}")
     return options
 
 

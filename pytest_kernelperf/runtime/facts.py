@@ -81,7 +81,7 @@ def _gpu_facts(device: Device, root: Path, environment: Mapping[str, str]) -> De
         l2_bytes=device.attribute("L2CacheSize") or None,
         last_level_bytes=_last_level(node, architecture),
         compiler=_hiprtc_version(device),
-        driver=_driver(root),
+        driver=_driver(device, root),
         **common,
     )
 
@@ -102,7 +102,10 @@ def _common(device: Device) -> _Common:
         "hip_compute_units": device.attribute("MultiprocessorCount"),
         "warp_size": device.attribute("WarpSize"),
         "max_threads_per_block": device.attribute("MaxThreadsPerBlock"),
-        "max_shared_bytes": device.attribute("MaxSharedMemoryPerBlock"),
+        # CUDA's limit is higher for kernels that ask for more, which our library does for them.
+        "max_shared_bytes": device.attribute(
+            "SharedMemPerBlockOptin" if device.chosen.name == "cuda" else "MaxSharedMemoryPerBlock"
+        ),
         "hip_version": _version(int(device.call("hipRuntimeGetVersion")[0])),
         "hip_python_version": bindings.version,
     }
@@ -148,16 +151,20 @@ def _version(number: int) -> str:
 
 
 def _hiprtc_version(device: Device) -> str:
+    compiler = "nvrtc" if device.chosen.name == "cuda" else "hiprtc"  # whose version the call gives
     code, outputs = device.selected.bindings.compile_call("hiprtcVersion")
-    return f"hiprtc {outputs[0]}.{outputs[1]}" if code == 0 and len(outputs) == 2 else "hiprtc"
+    return f"{compiler} {outputs[0]}.{outputs[1]}" if code == 0 and len(outputs) == 2 else compiler
 
 
-def _driver(root: Path) -> str:
-    for path in ("sys/module/amdgpu/version", "sys/module/nvidia/version"):
-        try:
-            return f"{path.split('/')[2]} {(root / path).read_text(encoding='utf-8').strip()}"
-        except OSError:
-            continue
+def _driver(device: Device, root: Path) -> str:
+    name = "nvidia" if device.chosen.name == "cuda" else "amdgpu"
+    try:
+        return f"{name} {(root / 'sys/module' / name / 'version').read_text(encoding='utf-8').strip()}"
+    except OSError:
+        pass
+    if name == "nvidia":
+        (version,) = device.call("hipDriverGetVersion")
+        return f"CUDA {int(version) // 1000}.{int(version) % 1000 // 10}"
     return f"Linux {os.uname().release}"
 
 

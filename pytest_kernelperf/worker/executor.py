@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_kernelperf.errors import DeviceError, UsageError
-from pytest_kernelperf.measure.activity import Activity, ActivityProbe, CpuActivity, GpuActivity
+from pytest_kernelperf.measure.activity import ActivityProbe, CpuActivity, GpuActivity
 from pytest_kernelperf.measure.buffers import SharedBuffers
 from pytest_kernelperf.measure.clock import LoopStopwatch
 from pytest_kernelperf.measure.policy import BatchSize
@@ -20,7 +20,7 @@ from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.measure.stopwatch import ScriptedActivity, ScriptedStopwatch, Stopwatch, read_script
 from pytest_kernelperf.measure.untraced import find_profilers
 from pytest_kernelperf.model import CodeObject, FillStep, LaunchStep, Plan, RuntimeName, Step
-from pytest_kernelperf.runtime import gate, kfd
+from pytest_kernelperf.runtime import gate, kfd, nvml
 from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.hip import Device, Module
 from pytest_kernelperf.runtime.loop import Loop
@@ -67,6 +67,7 @@ class Executor:
         self._inputs_digest = ""
         self._shared: SharedBuffers | None = None
         self._measurements = 0
+        self._nvidia_users: Callable[[], tuple[int, ...]] | None = None
 
     def greet(self) -> Ready:
         """The device's facts and what may distort its times."""
@@ -173,18 +174,9 @@ class Executor:
             return CpuActivity(root_pid)
         if self._device.chosen.name == "rocm":
             return GpuActivity(root_pid, kfd.processes)
-        return _Unwatched()
-
-
-class _Unwatched:
-    """The probe of a device that offers no list of its users."""
-
-    def start(self) -> None:
-        """Nothing to begin."""
-
-    def stop(self) -> Activity:
-        """Nothing is known."""
-        return Activity(0.0)
+        if self._nvidia_users is None:
+            self._nvidia_users = nvml.open_users(self._device.text("hipDeviceGetPCIBusId"))
+        return GpuActivity(root_pid, self._nvidia_users)
 
 
 def _describe(step: Step) -> str:

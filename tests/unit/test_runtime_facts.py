@@ -171,6 +171,7 @@ class WrittenDevice:
         )
         self.attributes = {
             "MultiprocessorCount": 20, "WarpSize": 32, "MaxThreadsPerBlock": 1024, "MaxSharedMemoryPerBlock": 65536,
+            "SharedMemPerBlockOptin": 232448,
             "L2CacheSize": 2097152, "MemoryClockRate": 1000000, "MemoryBusWidth": 256, "Integrated": 1,
         } | attributes  # fmt: skip
 
@@ -181,7 +182,8 @@ class WrittenDevice:
         return {"hipDeviceGetName": "Radeon 8060S Graphics", "hipDeviceGetPCIBusId": "0000:c5:00.0"}[function]
 
     def call(self, name: str, *arguments: object) -> tuple[int]:
-        return {"hipDeviceTotalMem": (64 << 30,), "hipRuntimeGetVersion": (70253211,)}[name]
+        answers = {"hipDeviceTotalMem": 64 << 30, "hipRuntimeGetVersion": 70253211, "hipDriverGetVersion": 13000}
+        return (answers[name],)
 
 
 def gpu_facts(root: Path, device: WrittenDevice, environment: dict[str, str] | None = None) -> DeviceFacts:
@@ -246,3 +248,26 @@ def test_a_cuda_device_counts_multiprocessors(tmp_path: Path) -> None:
     facts = gpu_facts(tmp_path, WrittenDevice("cuda", "sm_90", MultiprocessorCount=132))
 
     assert (facts.key, facts.compute_units) == ("sm90-132sm", 132)
+
+
+def test_a_cuda_device_says_what_compiles_and_what_drives_it(tmp_path: Path) -> None:
+    """NVRTC's version and the driver's, which /sys names more exactly than CUDA does; shared memory as it can be had."""
+    facts = gpu_facts(tmp_path, WrittenDevice("cuda", "sm_90"))
+
+    assert (facts.compiler, facts.driver, facts.max_shared_bytes) == ("nvrtc 9.0", "CUDA 13.0", 232448)
+
+    version = tmp_path / "sys/module/nvidia/version"
+    version.parent.mkdir(parents=True)
+    version.write_text("580.159.04\n")
+
+    assert gpu_facts(tmp_path, WrittenDevice("cuda", "sm_90")).driver == "nvidia 580.159.04"
+
+
+def test_an_amd_device_names_its_own_driver(tmp_path: Path) -> None:
+    """A machine with both makers' drivers says the one that is used."""
+    for name in ("amdgpu", "nvidia"):
+        version = tmp_path / "sys/module" / name / "version"
+        version.parent.mkdir(parents=True)
+        version.write_text(f"{len(name)}.0\n")
+
+    assert gpu_facts(tmp_path, WrittenDevice()).driver == "amdgpu 6.0"
