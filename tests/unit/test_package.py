@@ -53,6 +53,9 @@ def test_the_changelog_knows_this_version() -> None:
         "hip_cpu/lib/libamdhip64.so",
         "hip_cpu/lib/libhiprtc.so",
         "hip_cpu/include",
+        "hip_cuda/lib/libamdhip64.so",
+        "hip_cuda/lib/libhiprtc.so",
+        "hip_cuda/include",
     ],
 )
 def test_what_native_builds_is_installed(name: str) -> None:
