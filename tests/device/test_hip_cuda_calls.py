@@ -341,3 +341,23 @@ print(repr(library.choose("auto").name))
 
     assert ask(program, driver, **settings) == "cuda"
     assert ask(program, driver, **settings, STAND_IN_DEVICES="0") == "cpu"
+
+
+def test_the_native_loop_runs_through_it(driver: Path) -> None:
+    """Gate, capture, graph and events through hip-python and the loop's own addresses, on the stand-in driver."""
+    pytest.importorskip("hip_cuda_calls")
+    from hip_cuda_calls import hiprtc, nvrtc_version
+
+    if nvrtc_version(hiprtc()) == (0, 0):
+        pytest.skip("NVRTC is not here: pip install nvidia-cuda-nvrtc")
+    program = """
+from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.library import choose
+from pytest_kernelperf.runtime.loop import Loop
+with Device(choose("cuda")) as device, Loop(device) as loop:
+    timing = loop.time_graph(loop._gate.rounds, 3)
+    print([device.architecture, timing.total_us, timing.gated, timing.timed_out])
+"""
+    settings = {name: value for name, value in os.environ.items() if name.startswith(("CUDA", "KERNELPERF_NVRTC"))}
+
+    assert ask(program, driver, **settings) == ["sm_90", 1500.0, True, False]
