@@ -63,7 +63,7 @@ class SubjectSource:
         self._judged_facts = target_facts(facts, target)
         self._compile = compile_bundle
         self._sizes: OrderedDict[tuple[int, int], tuple[InputSet, Reference]] = OrderedDict()
-        self._codes: dict[str, CodeObject | KernelperfError] = {}
+        self._codes: dict[str, CodeObject | tuple[KernelperfError, CaseId]] = {}
 
     def prepare(self, spec: CaseSpec) -> Subject:
         """Make everything the case needs, without running it.
@@ -110,11 +110,12 @@ class SubjectSource:
             try:
                 self._codes[key] = self._compile(bundle, case)
             except KernelperfError as error:
-                self._codes[key] = error
+                self._codes[key] = error, case
         found = self._codes[key]
-        if isinstance(found, KernelperfError):
-            raise found
-        return found
+        if isinstance(found, CodeObject):
+            return found
+        error, first = found
+        raise type(error)(str(error).replace(str(first), str(case), 1)) from None
 
 
 def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:

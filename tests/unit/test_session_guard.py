@@ -301,7 +301,7 @@ def test_a_variant_slower_than_the_one_it_replaces_fails(bench: Bench) -> None:
     [
         (WorkerCrashed("it died"), Verdict.CRASHED),
         (WorkerHung("it hung"), Verdict.HUNG),
-        (CompileError("k.hip:1: expected ;"), Verdict.FAILED),
+        (CompileError("k plain at 8 tokens, k.hip:1: expected ;"), Verdict.FAILED),
     ],
 )
 def test_a_worker_that_does_not_answer_is_a_verdict(bench: Bench, error: Any, verdict: Verdict) -> None:
@@ -311,6 +311,7 @@ def test_a_worker_that_does_not_answer_is_a_verdict(bench: Bench, error: Any, ve
     records = [guard.check(bench.spec(name), bench.settings.case, "test_k.py") for name in ("plain", "fused")]
     assert [record.decision.verdict for record in records] == [verdict, verdict]
     assert records[0].decision.reason == str(error)
+    assert records[1].decision.reason == str(error).replace("plain", "fused")
     assert len(bench.workers.compiled) == 1
 
 
