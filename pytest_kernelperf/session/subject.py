@@ -114,8 +114,8 @@ class SubjectSource:
         found = self._codes[key]
         if isinstance(found, CodeObject):
             return found
-        error, first = found
-        raise type(error)(str(error).replace(str(first), str(case), 1)) from None
+        problem, first = found
+        raise type(problem)(str(problem).replace(str(first), str(case), 1)) from None
 
 
 def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
