@@ -16,7 +16,7 @@ from pytest_kernelperf.runtime.hip import Device
 
 # Theoretical GB/s where memory clock and width mislead: LPDDR5X-8000 moves eight words per reported clock on a
 # 256-bit bus, not the two of other double data rate memory.
-_PEAK_GB_PER_S = {"gfx1151": 256.0}
+PEAK_GB_PER_S = {"gfx1151": 256.0}
 
 _HBM2 = {"gfx906", "gfx908", "gfx90a"}
 
@@ -79,7 +79,7 @@ def _gpu_facts(device: Device, root: Path, environment: Mapping[str, str]) -> De
         total_memory_bytes=int(total),
         peak_gb_per_s=_peak(device, architecture),
         l2_bytes=device.attribute("L2CacheSize") or None,
-        last_level_bytes=_last_level(node, architecture),
+        last_level_bytes=last_level_bytes(node, architecture),
         compiler=_hiprtc_version(device),
         driver=_driver(device, root),
         **common,
@@ -131,8 +131,8 @@ def _peak(device: Device, architecture: str) -> float | None:
     It is for NVIDIA GPUs and for HBM2. Elsewhere the clock that AMD reports is a fraction of the transfer rate that
     differs by kind of memory (GDDR6, HBM3, LPDDR5X), so nothing is said rather than something wrong.
     """
-    if architecture in _PEAK_GB_PER_S:
-        return _PEAK_GB_PER_S[architecture]
+    if architecture in PEAK_GB_PER_S:
+        return PEAK_GB_PER_S[architecture]
     clock_khz, width_bits = device.attribute("MemoryClockRate"), device.attribute("MemoryBusWidth")
     trusted = device.chosen.name == "cuda" or architecture in _HBM2
     if not trusted or clock_khz <= 0 or width_bits <= 0:
@@ -140,7 +140,8 @@ def _peak(device: Device, architecture: str) -> float | None:
     return 2 * clock_khz * 1000 * width_bits / 8 / 1e9
 
 
-def _last_level(node: kfd.Accelerator | None, architecture: str) -> int | None:
+def last_level_bytes(node: kfd.Accelerator | None, architecture: str) -> int | None:
+    """Bytes of the cache before memory: what KFD lists as its third level, else what is known of the architecture."""
     listed = node.cache_bytes(3) if node is not None else None
     return listed or _LAST_LEVEL_BYTES.get(architecture)
 

@@ -94,15 +94,12 @@ def compute_units_from_hip(architecture: str, multiprocessors: int, environment:
     gfx10 to gfx12 report work-group processors, two compute units each, unless ``GPU_ENABLE_WGP_MODE=0``;
     gfx125x has compute-unit mode only.
     """
-    bare = architecture.split(":", 1)[0]
-    parts = re.fullmatch(r"gfx(\d+)([0-9a-f])([0-9a-f])", bare)
-    if parts is None:
-        return multiprocessors
-    major, minor = int(parts.group(1)), int(parts.group(2), 16)
-    paired = 10 <= major <= 12 and not (major == 12 and minor == 5)
-    if paired and environment.get("GPU_ENABLE_WGP_MODE", "").strip().lower() not in ("0", "false"):
-        return multiprocessors * 2
-    return multiprocessors
+    return multiprocessors * 2 if _counts_pairs(architecture, environment) else multiprocessors
+
+
+def compute_units_by_hip(architecture: str, compute_units: int, environment: Mapping[str, str]) -> int:
+    """What HIP would report on a device of so many compute units: 20 on gfx1151, which has 40."""
+    return compute_units // 2 if _counts_pairs(architecture, environment) else compute_units
 
 
 def processes(root: Path = KFD_ROOT) -> tuple[int, ...]:
@@ -111,6 +108,23 @@ def processes(root: Path = KFD_ROOT) -> tuple[int, ...]:
         return tuple(sorted(int(entry.name) for entry in (root / "proc").iterdir() if entry.name.isdecimal()))
     except OSError:
         return ()
+
+
+def queues(root: Path, pid: int) -> int | None:
+    """How many queues a process made, of all its GPUs; None if KFD does not say."""
+    try:
+        return sum(1 for _ in (root / "proc" / str(pid) / "queues").iterdir())
+    except OSError:
+        return None
+
+
+def _counts_pairs(architecture: str, environment: Mapping[str, str]) -> bool:
+    """Whether HIP counts work-group processors, which are two compute units each."""
+    parts = re.fullmatch(r"gfx(\d+)([0-9a-f])([0-9a-f])", architecture.split(":", 1)[0])
+    if parts is None or environment.get("GPU_ENABLE_WGP_MODE", "").strip().lower() in ("0", "false"):
+        return False
+    major, minor = int(parts.group(1)), int(parts.group(2), 16)
+    return 10 <= major <= 12 and not (major == 12 and minor == 5)
 
 
 def _read_node(folder: Path, number: int) -> Accelerator | None:

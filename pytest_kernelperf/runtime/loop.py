@@ -95,10 +95,15 @@ class Loop(Owner):
             self.stream = stream if stream is not None else self._own(device.stream())
             self._start, self._stop = self._own(device.event()), self._own(device.event())
             self.no_gate_because = gate.blocking_variable()
-            self._gate = None if self.no_gate_because else self._own(_Gate(self))
+            self._gate = None if self.no_gate_because else self._own(Gate(self))
         except BaseException:
             self._close_owned()
             raise
+
+    @property
+    def gate(self) -> Gate | None:
+        """The gate, or None where launches block (``no_gate_because``)."""
+        return self._gate
 
     def prepare(self, plan: Plan, functions: Mapping[str, Function], buffers: Mapping[str, Buffer]) -> Rounds:
         """Pack a plan's arguments and addresses, once.
@@ -243,12 +248,15 @@ class Loop(Owner):
             self._owned.pop().close()
 
 
-class _Gate(Owner):
-    """The gate kernel, its door in mapped memory, and the native second releaser."""
+class Gate(Owner):
+    """The gate kernel (``rounds`` launches it once), its door in mapped memory, and the native second releaser.
+
+    ``handle`` is what the loop library's ``kernelperf_gate_…`` functions take.
+    """
 
     def __init__(self, loop: Loop) -> None:
         device = loop.device
-        door = loop._own(device.mapped(64))
+        self._door = door = loop._own(device.mapped(64))
         module = loop._own(device.load(compile_bundle(device, gate.gate_bundle()).data))
         ticks = gate.limit_ticks(device)
         packed = b"".join(value.to_bytes(POINTER_BYTES, "little") for value in (door.address, door.address + 4, ticks))
@@ -266,6 +274,12 @@ class _Gate(Owner):
         self._library.kernelperf_gate_open(self.handle)
         self.rounds = Rounds((Step * 1)(self._step), (), (gate.KERNEL,))
         loop.run(self.rounds)  # loads its code while the door is open
+
+    @property
+    def left_by_itself(self) -> bool:
+        """Whether the kernel's own time was up since the gate was last closed."""
+        return ctypes.c_uint32.from_address(self._door.host_address + 4).value != 0
+
 
 
 def _name(step: LaunchStep | FillStep | CopyStep) -> str:
