@@ -303,6 +303,52 @@ def test_an_index_taken_apart_gives_what_its_threads_give(hip: HipCpu, division:
     np.testing.assert_array_equal(out, want.astype(np.int32))
 
 
+ONES = np.ones(600)
+LIMITS: dict[str, tuple[str, Array]] = {
+    "a way out": ("if (i >= n) return; out[i] = 1;", PLACE < 77),
+    "a way out in brackets": ("if (i >= n) { return; } out[i] = 1;", PLACE < 77),
+    "a condition around all": ("if (i < n) out[i] = 1;", PLACE < 77),
+    "a condition around a block": ("if (i < n) { out[i] = 1; out[i + 1] = 1; }", PLACE < 78),
+    "a condition with another way": ("if (i < n) out[i] = 1; else out[i] = 2;", np.where(PLACE < 77, 1, 2)),
+    "a condition and more": ("if (i < n) out[i] = 1; out[i] += 1;", np.where(PLACE < 77, 2, 1)),
+    "a limit worked out before": ("const int all = n * kTwo; if (i >= all) return; out[i] = 1;", PLACE < 154),
+    "a limit that changes": ("int all = n; all = 5; if (i >= all) return; out[i] = 1;", PLACE < 5),
+    "a parameter that changes": ("n = 5; if (i >= n) return; out[i] = 1;", PLACE < 5),
+    "work before the way out": ("out[i] = 1; if (i >= n) return; out[i] = 2;", np.where(PLACE < 77, 2, 1)),
+    "a negative limit": ("if (i >= n - 100) return; out[i] = 1;", 0 * ONES),
+    "a negative limit beside unsigned": ("const unsigned u = 0; if (i >= n - 100 + u) return; out[i] = 1;", ONES),
+    "an unsigned index and a negative limit": ("if (u >= n - 100) return; out[u] = 1;", ONES),
+    "a limit beyond all threads": ("if (i >= n * 1000) return; out[i] = 1;", ONES),
+    "a limit inside a vector": ("if (i >= 213) return; out[i] = 1;", PLACE < 213),
+    "a fraction": ("if (i >= kHalf * n) return; out[i] = 1;", PLACE < 39),
+    "a limit of the thread's own": ("const int own = n + threadIdx.x; if (i >= own) return; out[i] = 1;", PLACE < 200),
+    "a limit of the workgroup's own": (
+        "const int own = 150 * blockIdx.x; if (i >= own) return; out[i] = 1;",
+        PLACE < 150 * (PLACE // 200),
+    ),
+    "a limit and rows": ("if (i >= 500) return; out[i] = i / n;", np.where(PLACE < 500, PLACE // 77, 0)),
+    "another comparison": ("if (i <= n) return; out[i] = 1;", PLACE > 77),
+    "two conditions": ("if (i >= n && i < 500) return; out[i] = 1;", (PLACE < 77) | (PLACE >= 500)),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_limit_on_the_index_stops_the_threads_it_names(hip: HipCpu, limit: str) -> None:
+    """The usual check against the size lets through exactly the threads that it says, by C++'s rules."""
+    body, want = LIMITS[limit]
+    index = "const unsigned u" if "u >=" in body else "const int i"
+    source = (
+        "constexpr int kTwo = 2; constexpr float kHalf = 0.5f;\n"
+        'extern "C" __global__ void within(int n, int* out) {'
+        f"{index} = blockIdx.x * blockDim.x + threadIdx.x; {body} }}"
+    )
+    (out,) = hip.run(source, "within", (3,), (200,), ctypes.c_int(77), np.zeros(601, np.int32), launches=1)
+    np.testing.assert_array_equal(out[:600], np.asarray(want).astype(np.int32))
+    if "+=" not in body:
+        (out,) = hip.run(source, "within", (3,), (200,), ctypes.c_int(77), np.zeros(601, np.int32), launches=3)
+        np.testing.assert_array_equal(out[:600], np.asarray(want).astype(np.int32))
+
+
 def test_templates_namespaces_and_overloads_are_found_by_expression(hip: HipCpu) -> None:
     """Lowered names are the compiler's own for the kernel as written, as with any hiprtc."""
     source = """

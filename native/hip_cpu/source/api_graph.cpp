@@ -1,6 +1,7 @@
 // hipGraph*: what a capture recorded, instantiated and replayed.
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -39,14 +40,17 @@ int instantiate(void** executable, void* handle) {
     if (graph == nullptr) return invalid_value;
     auto* made = new GraphOp;
     made->ops = graph->ops;
+    std::string key;
     for (Op& op : made->ops) {
         if (auto* kernel = std::get_if<KernelCall>(&op)) {
-            if (kernel->pace != nullptr) kernel->own_pace = *kernel->pace;
-            kernel->pace = nullptr;
-        } else if (auto* nested = std::get_if<GraphOp*>(&op)) {
-            (*nested)->uses.fetch_add(1);  // kept for good: this graph may be launched any number of times
+            key += *kernel->identity;
+            key.append(reinterpret_cast<const char*>(&kernel->launch), sizeof kernel->launch);
+        } else {
+            key += std::to_string(op.index());
         }
+        key += ';';
     }
+    made->tuning = Tuning::of(key, cores_for_launches(), made->ops.size());
     executables().insert(made);
     *executable = made;
     return success;

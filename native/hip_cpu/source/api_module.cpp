@@ -80,6 +80,7 @@ int launch(void* handle, Dim3 grid, Dim3 block, unsigned shared_bytes, void* str
     auto* function = static_cast<Function*>(handle);
     KernelCall call;
     call.thunk = function->thunk;
+    call.identity = &function->identity;
     call.pace = &function->pace;
     call.groups = std::uint64_t{grid.x} * grid.y * grid.z;
     call.launch = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};

@@ -28,12 +28,14 @@ struct Local {
     bool is_pointer = false;
     bool is_const = false;
     bool uniform = false;  // the same for all threads of a row
+    std::size_t name = 0;  // where it is declared: NAME = ... END;   0: a parameter
+    std::size_t end = 0;
 };
 
 class Body {
 public:
     Body(std::string_view text, const Tokens& all, const std::string& pragma, std::size_t parameters_open, std::size_t parameters_close, std::size_t open, std::size_t close)
-        : text_(text), all_(all), t_(all.list), pragma_(pragma), open_(open), close_(close) {
+        : text_(text), all_(all), t_(all.list), pragma_(pragma), parameters_open_(parameters_open), parameters_close_(parameters_close), open_(open), close_(close) {
         read_parameters(parameters_open, parameters_close);
     }
 
@@ -43,6 +45,7 @@ public:
         if (!facts_.strided) {
             find_segmented();
             find_linear();
+            find_limit();
         }
         return std::move(facts_);
     }
@@ -194,7 +197,8 @@ private:
         local.uniform = !mentions_non_uniform(name + 2, end);
         if (local.is_pointer) local.is_const = false;  // says nothing of the pointer itself
         if (!local.is_const && !never_changed(t_[name].text, name)) local.uniform = false;
-        if (linear_at(name + 2) == end && all_integer(begin, name) && never_changed(t_[name].text, name)) linear_ = t_[name].text;
+        local.name = name;
+        local.end = end;
         locals_[t_[name].text] = local;
         return true;
     }
@@ -350,7 +354,10 @@ private:
             else if (i > open_ + 1 && !one_of(t_[i - 1].text, {";", "}"})) continue;
             else {
                 const std::size_t end = statement_end(i), name = declared_name(i, end);
-                if (name != 0 && linear_at(name + 2) == end && all_integer(i, name) && never_changed(t_[name].text, name)) linear_ = t_[name].text;
+                if (name != 0 && linear_at(name + 2) == end && all_integer(i, name) && never_changed(t_[name].text, name)) {
+                    linear_ = t_[name].text;
+                    linear_type_ = words(i, name);
+                }
             }
         }
         if (linear_.empty()) return;
@@ -387,6 +394,75 @@ private:
         facts_.edits.insert(facts_.edits.end(), edits.begin(), edits.end());
     }
 
+    // --- limits --------------------------------------------------------------------------------
+
+    void find_limit() {
+        if (linear_.empty()) return;
+        locals_.clear();
+        read_parameters(parameters_open_, parameters_close_);
+        for (std::size_t i = open_ + 1; i < close_;) {
+            if (t_[i].is("if")) return take_limit(i);
+            const std::size_t end = statement_end(i);
+            if (end == close_ || !note_declaration(i, end)) return;
+            i = end + 1;
+        }
+    }
+
+    // if (i >= n) return;   or the body's last statement:   if (i < n) ...
+    void take_limit(std::size_t at) {
+        const std::size_t close = closing(t_, at + 1);
+        if (close >= close_ || !is(at + 2, linear_)) return;
+        const bool leaves = is(at + 3, ">=") && is(close + 1, "return") && is(close + 2, ";");
+        const bool surrounds = is(at + 3, "<") && last_statement(close + 1);
+        if (!leaves && !surrounds) return;
+        std::size_t begin = at + 4, end = close;
+        if (end == begin + 1) {  // a variable made for the purpose
+            const auto local = locals_.find(t_[begin].text);
+            if (local != locals_.end() && local->second.name != 0 && all_integer_but_auto(local->second)) {
+                begin = local->second.name + 2;
+                end = local->second.end;
+                if (!never_changed(t_[begin - 2].text, begin - 2)) return;
+                facts_.limit_type = words(type_begin(local->second), begin - 2);
+            }
+        }
+        if (!is_simple(begin, end)) return;
+        for (std::size_t i = begin; i < end; ++i) {
+            if (!t_[i].is_name() || one_of(t_[i - 1].text, {".", "::"})) continue;
+            const auto local = locals_.find(t_[i].text);
+            if (t_[i].is("kp_index") || !lives_outside(t_[i].text) || (local != locals_.end() && local->second.name != 0)) return;
+        }
+        facts_.limit = words(begin, end);
+        facts_.limited_type = linear_type_;
+        facts_.edits.push_back({t_[at + 1].end, t_[at + 1].end, leaves ? "!kp_index.within && (" : "kp_index.within || ("});
+        facts_.edits.push_back({t_[close].begin, t_[close].begin, ")"});
+    }
+
+    bool last_statement(std::size_t begin) const {
+        if (one_of(t_[begin].text, {"for", "if", "while", "do"})) return false;
+        const std::size_t end = t_[begin].is("{") ? closing(t_, begin) : statement_end(begin);
+        return end + 1 == close_;
+    }
+
+    std::size_t type_begin(const Local& local) const {
+        std::size_t begin = local.name;
+        while (begin > open_ + 1 && !one_of(t_[begin - 1].text, {";", "{", "}"})) --begin;
+        return begin;
+    }
+
+    bool all_integer_but_auto(const Local& local) const {
+        for (std::size_t i = type_begin(local); i < local.name; ++i)
+            if (!is_integer_type(t_[i].text)) return false;
+        return true;
+    }
+
+    // Tokens on one line, without const.
+    std::string words(std::size_t begin, std::size_t end) const {
+        std::string out;
+        for (std::size_t i = begin; i < end; ++i)
+            if (!one_of(t_[i].text, {"const", "constexpr"})) out.append(out.empty() ? "" : " ").append(t_[i].text);
+        return out;
+    }
+
     // A parameter that is never changed, or a name that the body does not declare.
     bool lives_outside(std::string_view name) const {
         for (std::size_t i = open_ + 1; i < close_; ++i)
@@ -398,8 +474,9 @@ private:
     const Tokens& all_;
     const std::vector<Token>& t_;
     const std::string& pragma_;
-    std::size_t open_, close_;
+    std::size_t parameters_open_, parameters_close_, open_, close_;
     std::map<std::string_view, Local> locals_;  // parameters too
+    std::string linear_type_;
     std::string_view linear_;                   // the variable that is blockIdx.x * blockDim.x + threadIdx.x
     BodyFacts facts_;
 };

@@ -1,6 +1,6 @@
 // What a kernel's body lets the launch code do for speed, and the edits to the body that go with it.
 //
-// Three shapes are common in GPU code and, taken thread by thread, hide from a host compiler that neighbouring threads touch
+// Some shapes are common in GPU code and, taken thread by thread, hide from a host compiler that neighbouring threads touch
 // neighbouring elements:
 //
 //   for (int c = threadIdx.x; c < n; c += blockDim.x) ...     "strided": each thread takes every 256th element
@@ -9,6 +9,8 @@
 //   const int i = blockIdx.x * blockDim.x + threadIdx.x;      "segmented": the index is taken apart into row and column
 //   ... i / columns ... i % columns ...
 //       Threads may be run in segments in which i / columns does not change.
+//   if (i >= n) return;  or, around all the rest:  if (i < n) ...     "limited"
+//       Threads beyond n need not be run.
 //   blockIdx.x * blockDim.x + threadIdx.x, and none of the three on its own     "linear"
 //       Neighbouring workgroups may be run as one.
 //
@@ -31,6 +33,9 @@ struct BodyEdit {
 struct BodyFacts {
     bool strided = false;
     bool linear = false;
+    std::string limit;         // limited: the expression for n; else ""
+    std::string limit_type;    // that it is converted to first; "" for none
+    std::string limited_type;  // of i; "auto" for unsigned
     std::string divisor;  // segmented: the token that the index is divided by; else ""
     std::vector<BodyEdit> edits;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 
 namespace kp {
 
@@ -17,26 +18,30 @@ struct Launch {
 
 using Thunk = void (*)(const void* arguments, std::uint64_t first_group, std::uint64_t groups, const Launch* launch);
 
-// What is known of a kernel's speed: how long one workgroup takes on one core. Two streams may run the same kernel, and a
-// lost update does no harm.
+// What is known of a kernel's speed, in ns per workgroup; 0: nothing yet. Two streams may run the same kernel, and a lost
+// update does no harm.
 struct Pace {
-    std::atomic<float> ns_per_group{0};
+    std::atomic<float> alone{0};   // on one core
+    std::atomic<float> shared{0};  // with helpers, from beginning to end
+    std::atomic<std::uint64_t> groups{0};  // of the launches that this holds for
     std::atomic<unsigned> launches{0};
-    Pace() = default;
-    Pace(const Pace& other) { *this = other; }
-    Pace& operator=(const Pace& other) {
-        ns_per_group.store(other.ns_per_group.load(std::memory_order_relaxed), std::memory_order_relaxed);
-        launches.store(other.launches.load(std::memory_order_relaxed), std::memory_order_relaxed);
-        return *this;
+    std::atomic<unsigned> alone_until{0};  // sharing did not pay: not tried again before this launch
+
+    void forget(std::uint64_t new_groups) {
+        alone.store(0, std::memory_order_relaxed);
+        shared.store(0, std::memory_order_relaxed);
+        groups.store(new_groups, std::memory_order_relaxed);
+        launches.store(0, std::memory_order_relaxed);
+        alone_until.store(0, std::memory_order_relaxed);
     }
 };
 
 struct KernelCall {
     Thunk thunk = nullptr;
+    const std::string* identity = nullptr;  // which code of which module's bytes, kept by its module
     Launch launch{};
     std::uint64_t groups = 0;
-    Pace* pace = nullptr;  // the kernel's, kept by its module; a graph's node has its own
-    Pace own_pace;
+    Pace* pace = nullptr;  // the kernel's, kept by its module
     std::uint32_t argument_bytes = 0;
 
     void set_arguments(std::uint32_t bytes) {
@@ -49,10 +54,10 @@ struct KernelCall {
     KernelCall(const KernelCall& other) { *this = other; }
     KernelCall& operator=(const KernelCall& other) {
         thunk = other.thunk;
+        identity = other.identity;
         launch = other.launch;
         groups = other.groups;
         pace = other.pace;
-        own_pace = other.own_pace;
         set_arguments(other.argument_bytes);
         std::memcpy(arguments(), const_cast<KernelCall&>(other).arguments(), argument_bytes);
         return *this;
@@ -65,5 +70,11 @@ private:
 
 // Run it on this thread and the pool's; returns when all workgroups are done.
 void execute(KernelCall& call);
+
+// The same for a graph's node, on as many cores as the graph is run on. `alone_ns`: its time on one core, 0 if not known;
+// `learning`: set that when it runs on one.
+void execute(KernelCall& call, unsigned cores, std::atomic<float>& alone_ns, bool learning);
+
+unsigned cores_for_launches();
 
 }  // namespace kp

@@ -9,6 +9,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <string_view>
 #include <unordered_set>
 
 #include "container.h"
@@ -115,6 +117,7 @@ std::unique_ptr<Module> Module::load(const void* image, int& error) {
         error = shared_object_init_failed;
         return nullptr;
     }
+    module->content_ = std::to_string(std::hash<std::string_view>()(std::string_view(shared, head.shared_bytes)));
     module->count_ = count_thunks(shared, head.shared_bytes);
     error = success;
     return module;
@@ -146,6 +149,7 @@ Function* Module::function(const std::string& name) {
     if (thunk == nullptr) return nullptr;
     auto made = std::make_unique<Function>();
     made->name = name;
+    made->identity = content_ + "/" + name;
     made->thunk = reinterpret_cast<Thunk>(thunk);
     std::size_t bytes = 0;
     if (const void* table = symbol(parameters_prefix + name, &bytes)) {

@@ -20,6 +20,7 @@ struct Parameter {
 
 struct Function {
     std::string name;
+    std::string identity;  // the same for the same kernel of the same bytes
     Thunk thunk = nullptr;
     std::vector<Parameter> parameters;
     std::vector<std::uint32_t> offsets;  // of each parameter in the packed buffer
@@ -43,6 +44,7 @@ private:
     Module() = default;
     void* symbol(const std::string& name, std::size_t* bytes) const;
 
+    std::string content_;  // hash of the loaded bytes
     int file_ = -1;
     void* library_ = nullptr;
     unsigned count_ = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "cpu.h"
 #include "wait.h"
@@ -14,11 +15,15 @@ namespace {
 // How long a helper watches for the next launch before it sleeps: launches of a graph or a full queue follow each other
 // within a few microseconds, and a wake-up costs tens.
 constexpr std::int64_t helper_spin_ns = 50'000;
-constexpr std::int64_t owner_spin_ns = 50'000;
+// How long the calling thread gives helpers to begin before it takes over their shares, and spins for the last chunks.
+constexpr std::int64_t patience_ns = 1'000, owner_spin_ns = 50'000;
 
-std::uint64_t ticket(std::uint32_t epoch, std::uint32_t end, std::uint32_t next) {
+std::uint64_t make_ticket(std::uint32_t epoch, std::uint32_t end, std::uint32_t next) {
     return std::uint64_t{epoch} << 32 | end << 16 | next;
 }
+std::uint32_t epoch_of(std::uint64_t ticket) { return static_cast<std::uint32_t>(ticket >> 32); }
+std::uint32_t end_of(std::uint64_t ticket) { return (ticket >> 16) & 0xffff; }
+std::uint32_t next_of(std::uint64_t ticket) { return ticket & 0xffff; }
 
 }  // namespace
 
@@ -27,7 +32,7 @@ Pool& Pool::get() {
     return *pool;
 }
 
-Pool::Pool() : size_(static_cast<unsigned>(std::max<std::size_t>(1, cpu().cores.size()))), ranges_(size_) {
+Pool::Pool() : size_(static_cast<unsigned>(std::max<std::size_t>(1, cpu().cores.size()))), shares_(size_) {
     for (unsigned self = 1; self < size_; ++self) {
         std::thread helper([this, self] { help(self); });
         pthread_setname_np(helper.native_handle(), ("kp-help-" + std::to_string(self)).c_str());
@@ -35,30 +40,47 @@ Pool::Pool() : size_(static_cast<unsigned>(std::max<std::size_t>(1, cpu().cores.
     }
 }
 
-bool Pool::run(KernelCall& call, unsigned participants, unsigned chunks_each, bool wake, std::uint64_t& mine,
-               std::int64_t* ready_ns) {
+bool Pool::run(KernelCall& call, const Plan& plan) {
     std::unique_lock<std::mutex> lock(owner_, std::try_to_lock);
     if (!lock.owns_lock()) return false;
-    participants = static_cast<unsigned>(std::min<std::uint64_t>(participants, call.groups));
-    const std::uint64_t most = std::min<std::uint64_t>(call.groups, std::uint64_t{participants} * chunks_each);
-    const std::uint32_t chunks = static_cast<std::uint32_t>(most);
-    call_.store(&call, std::memory_order_release);
-    groups_.store(call.groups, std::memory_order_release);
-    chunks_.store(chunks, std::memory_order_release);
-    participants_.store(participants, std::memory_order_release);
+    const auto wanted = static_cast<unsigned>(std::min<std::uint64_t>(plan.participants, call.groups));
+    taking_.clear();
+    for (unsigned i = 1; i < size_ && taking_.size() + 1 < wanted; ++i)
+        if (plan.wake || shares_[i].asleep.load(std::memory_order_relaxed) == 0) taking_.push_back(i);
+    if (taking_.empty()) return false;
+
+    const auto participants = static_cast<std::uint32_t>(taking_.size() + 1);
+    const auto chunks = static_cast<std::uint32_t>(std::min<std::uint64_t>(call.groups, std::uint64_t{participants} * plan.chunks_each));
+    const std::uint32_t epoch = ++epoch_;
     done_.store(0, std::memory_order_relaxed);
-    const std::uint32_t epoch = epoch_.load(std::memory_order_relaxed) + 1;
-    for (unsigned i = participants; i-- > 0;) {
-        const std::uint32_t here = chunks * (i + 1) / participants - chunks * i / participants;
-        ranges_[i].ticket.store(ticket(epoch, here, 0), std::memory_order_release);
+    total_.store(chunks, std::memory_order_relaxed);
+    auto publish = [&](Share& share, std::uint32_t place) {
+        const std::uint32_t first = chunks * place / participants, end = chunks * (place + 1) / participants;
+        share.call.store(&call, std::memory_order_release);
+        share.groups.store(call.groups, std::memory_order_release);
+        share.chunks.store(chunks, std::memory_order_release);
+        share.first_chunk.store(first, std::memory_order_release);
+        share.take_others.store(plan.chunks_each >= 4, std::memory_order_release);
+        share.ticket.store(make_ticket(epoch, end - first, 0), std::memory_order_seq_cst);
+    };
+    for (std::uint32_t i = 0; i < taking_.size(); ++i) {
+        Share& share = shares_[taking_[i]];
+        publish(share, i + 1);
+        if (share.asleep.load(std::memory_order_seq_cst) != 0) {
+            share.bell.fetch_add(1, std::memory_order_seq_cst);
+            futex_wake(share.bell, 1);
+        }
     }
-    epoch_.store(epoch, std::memory_order_seq_cst);
-    if (wake && sleepers_.load(std::memory_order_seq_cst) != 0) {
-        bell_.fetch_add(1, std::memory_order_seq_cst);
-        futex_wake(bell_, static_cast<int>(participants) - 1);
+    publish(shares_[0], 0);
+    unsigned mine = claim_all(shares_[0], false, epoch, 0);
+    for (unsigned helper : taking_) {
+        Share& share = shares_[helper];
+        // Its helper is about to begin, or to take the last chunk: moving the data to this core would cost more.
+        spin(patience_ns, [&] { return next_of(share.ticket.load(std::memory_order_acquire)) != 0; });
+        const bool begun = next_of(share.ticket.load(std::memory_order_acquire)) != 0;
+        mine += claim_all(share, true, epoch, begun ? 1 : 0);
     }
-    mine = work(0, participants);
-    if (ready_ns != nullptr) *ready_ns = now_ns();
+    done_.fetch_add(mine, std::memory_order_seq_cst);
     auto all_done = [&] { return done_.load(std::memory_order_acquire) == chunks; };
     while (!spin(owner_spin_ns, all_done)) {
         owner_sleeps_.store(1, std::memory_order_seq_cst);
@@ -69,60 +91,48 @@ bool Pool::run(KernelCall& call, unsigned participants, unsigned chunks_each, bo
     return true;
 }
 
-bool Pool::claim(unsigned range, bool from_back, std::uint64_t& first, std::uint64_t& count, std::uint32_t& total) {
-    std::atomic<std::uint64_t>& word = ranges_[range].ticket;
-    std::uint64_t seen = word.load(std::memory_order_acquire);
-    for (;;) {
-        const std::uint32_t next = seen & 0xffff, end = (seen >> 16) & 0xffff;
-        if (next == end) return false;
-        const std::uint64_t groups = groups_.load(std::memory_order_acquire);
-        const std::uint32_t chunks = chunks_.load(std::memory_order_acquire);
-        const std::uint32_t participants = participants_.load(std::memory_order_acquire);
-        const std::uint32_t epoch = static_cast<std::uint32_t>(seen >> 32);
-        const std::uint64_t taken = from_back ? ticket(epoch, end - 1, next) : ticket(epoch, end, next + 1);
-        if (!word.compare_exchange_weak(seen, taken, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
-        const std::uint64_t chunk = std::uint64_t{chunks} * range / participants + (from_back ? end - 1 : next);
-        first = groups * chunk / chunks;
-        count = groups * (chunk + 1) / chunks - first;
-        total = chunks;
-        return true;
+// Claim and run chunks of a share until no more than `leave` are left; returns how many.
+unsigned Pool::claim_all(Share& share, bool from_back, std::uint32_t epoch, std::uint32_t leave) {
+    unsigned claimed = 0;
+    std::uint64_t seen = share.ticket.load(std::memory_order_acquire);
+    while (epoch_of(seen) == epoch && end_of(seen) - next_of(seen) > leave) {
+        const std::uint32_t next = next_of(seen), end = end_of(seen);
+        KernelCall* call = share.call.load(std::memory_order_acquire);
+        const std::uint64_t groups = share.groups.load(std::memory_order_acquire);
+        const std::uint64_t chunks = share.chunks.load(std::memory_order_acquire);
+        const std::uint64_t first_chunk = share.first_chunk.load(std::memory_order_acquire);
+        const std::uint64_t taken = from_back ? make_ticket(epoch, end - 1, next) : make_ticket(epoch, end, next + 1);
+        if (!share.ticket.compare_exchange_weak(seen, taken, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+        const std::uint64_t chunk = first_chunk + (from_back ? end - 1 : next);
+        const std::uint64_t first = groups * chunk / chunks, after = groups * (chunk + 1) / chunks;
+        call->thunk(call->arguments(), first, after - first, &call->launch);
+        ++claimed;
+        seen = share.ticket.load(std::memory_order_acquire);
     }
-}
-
-std::uint64_t Pool::work(unsigned self, unsigned participants) {
-    std::uint64_t mine = 0, first = 0, count = 0;
-    std::uint32_t total = 0;
-    for (unsigned step = 0; step < participants; ++step) {
-        const unsigned range = (self + step) % participants;
-        while (claim(range, step != 0, first, count, total)) {
-            KernelCall* call = call_.load(std::memory_order_acquire);
-            call->thunk(call->arguments(), first, count, &call->launch);
-            mine += count;
-            finished(total);
-        }
-    }
-    return mine;
-}
-
-void Pool::finished(std::uint32_t total) {
-    if (done_.fetch_add(1, std::memory_order_seq_cst) + 1 == total && owner_sleeps_.load(std::memory_order_seq_cst) != 0)
-        futex_wake(done_, 1);
+    return claimed;
 }
 
 void Pool::help(unsigned self) {
+    Share& mine = shares_[self];
     std::uint32_t seen = 0;
     for (;;) {
-        auto news = [&] { return epoch_.load(std::memory_order_acquire) != seen; };
+        auto news = [&] { return epoch_of(mine.ticket.load(std::memory_order_seq_cst)) != seen; };
         if (!spin(helper_spin_ns, news)) {
-            sleepers_.fetch_add(1, std::memory_order_seq_cst);
-            const std::uint32_t bell = bell_.load(std::memory_order_seq_cst);
-            if (!news()) futex_wait(bell_, bell);
-            sleepers_.fetch_sub(1, std::memory_order_seq_cst);
-            // Woken, or news that nobody rang for: look.
+            const std::uint32_t bell = mine.bell.load(std::memory_order_seq_cst);
+            mine.asleep.store(1, std::memory_order_seq_cst);
+            if (!news()) futex_wait(mine.bell, bell);
+            mine.asleep.store(0, std::memory_order_seq_cst);
+            continue;
         }
-        seen = epoch_.load(std::memory_order_acquire);
-        const unsigned participants = participants_.load(std::memory_order_acquire);
-        if (participants > 0) work(self % participants == self ? self : self % participants, participants);
+        seen = epoch_of(mine.ticket.load(std::memory_order_acquire));
+        const bool take_others = mine.take_others.load(std::memory_order_acquire) != 0;
+        unsigned claimed = claim_all(mine, false, seen, 0);
+        if (take_others)
+            for (unsigned step = 1; step < size_; ++step) claimed += claim_all(shares_[(self + step) % size_], true, seen, 1);
+        if (claimed == 0) continue;
+        const std::uint32_t total = total_.load(std::memory_order_relaxed);
+        if (done_.fetch_add(claimed, std::memory_order_seq_cst) + claimed == total && owner_sleeps_.load(std::memory_order_seq_cst) != 0)
+            futex_wake(done_, 1);
     }
 }
 

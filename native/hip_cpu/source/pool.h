@@ -4,56 +4,60 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "launch.h"
 
 namespace kp {
 
-// Workgroups are split into one range per participant, each range into chunks that are claimed one by one: first from
-// the participant's own range, from its front, so that a repeated launch finds its data in the same core's cache; then
-// from the others', from their back. Nobody waits for a helper that has not claimed anything, so busy cores cost
-// nothing but their help.
+// A launch's workgroups are split into chunks, and the chunks among its participants: each has a share, which it claims
+// chunk by chunk from the front, so that a repeated launch finds its data in the same core's cache. Whoever is through
+// with its own share takes from the back of the others'. Nobody waits for a helper that has not claimed anything: busy
+// cores cost nothing but their help.
 class Pool {
 public:
     static Pool& get();
 
-    unsigned size() const { return size_; }  // participants, the calling thread among them
+    // What to do with one launch.
+    struct Plan {
+        unsigned participants = 0;  // at most, the calling thread among them
+        unsigned chunks_each = 1;
+        bool wake = false;          // ring for helpers that sleep; else only those awake take part
+    };
 
-    // Share `call` among `participants`. False, with nothing done, if another stream's launch has the pool.
-    // `mine` is set to the workgroups this thread ran itself, `ready_ns` to when it was through with them (0: do not ask).
-    bool run(KernelCall& call, unsigned participants, unsigned chunks_each, bool wake, std::uint64_t& mine,
-             std::int64_t* ready_ns);
+    unsigned size() const { return size_; }  // participants there can be
+
+    // False, with nothing done: another stream's launch has the pool, or no helper is awake.
+    bool run(KernelCall& call, const Plan& plan);
 
 private:
-    struct alignas(64) Range {
-        // epoch (32 bits), end (16), next (16): claimed by compare-and-swap, so that a claim belongs to the launch
-        // whose fields were read. Nothing is left when next == end.
-        std::atomic<std::uint64_t> ticket{0};
+    // One cache line that holds all a helper needs to begin. The other fields are written before the ticket and read
+    // before a claim; they belong to the claimed launch if the claim succeeds, since its epoch is part of the ticket
+    // and a launch does not end with chunks unclaimed.
+    struct alignas(64) Share {
+        std::atomic<std::uint64_t> ticket{0};  // epoch (32 bits), end (16), next (16); nothing is left when next == end
+        std::atomic<KernelCall*> call{nullptr};
+        std::atomic<std::uint64_t> groups{0};
+        std::atomic<std::uint32_t> chunks{0};       // of the whole launch
+        std::atomic<std::uint32_t> first_chunk{0};  // of this share
+        std::atomic<std::uint32_t> take_others{0};
+        std::atomic<std::uint32_t> asleep{0};
+        std::atomic<std::uint32_t> bell{0};  // what the helper sleeps on
     };
 
     Pool();
     void help(unsigned self);
-    std::uint64_t work(unsigned self, unsigned participants);
-    bool claim(unsigned range, bool from_back, std::uint64_t& first, std::uint64_t& count, std::uint32_t& total);
-    void finished(std::uint32_t total);
+    unsigned claim_all(Share& share, bool from_back, std::uint32_t epoch, std::uint32_t leave);
 
     unsigned size_;
-    std::vector<Range> ranges_;
+    std::vector<Share> shares_;
     std::mutex owner_;
+    std::uint32_t epoch_ = 0;       // guarded by owner_
+    std::vector<unsigned> taking_;  // helpers that take part in the launch; guarded by owner_
 
-    // The launch in progress; read before a claim, valid if the claim succeeds.
-    alignas(64) std::atomic<KernelCall*> call_{nullptr};
-    std::atomic<std::uint64_t> groups_{0};
-    std::atomic<std::uint32_t> chunks_{0};
-    std::atomic<std::uint32_t> participants_{0};
-
-    alignas(64) std::atomic<std::uint32_t> epoch_{0};  // helpers watch this
-    alignas(64) std::atomic<std::uint32_t> done_{0};   // chunks finished
+    alignas(64) std::atomic<std::uint32_t> done_{0};  // chunks finished
+    std::atomic<std::uint32_t> total_{0};
     std::atomic<std::uint32_t> owner_sleeps_{0};
-    alignas(64) std::atomic<std::uint32_t> bell_{0};   // futex helpers sleep on
-    std::atomic<std::uint32_t> sleepers_{0};
 };
 
 }  // namespace kp

@@ -299,23 +299,22 @@ private:
         const BodyFacts facts = read_body(text_, split_, pragma_, d.open, d.close, open, close);
         for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
         const std::string name(tokens_[d.name].text);
-        Traits traits{outside_everywhere_ || mentions(open, close, outside_) ? "Outside" : facts.strided ? "Strided" : facts.linear ? "Linear" : "Plain", ""};
-        std::string divisor;
-        if (!facts.divisor.empty() && traits.type != "Outside" && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
-            const std::string function = "kp_divisor_" + (keyed ? name : std::to_string(number));
-            traits = {facts.linear ? "LinearSegmented" : "Segmented", function};
-            divisor = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) long long " + function + "(" + parameters(d) +
-                      ") { return (long long)(" + facts.divisor + "); }";
+        const bool outside = outside_everywhere_ || mentions(open, close, outside_);
+        Traits traits{outside ? Traits::outside() : Traits::of(facts), ""};
+        std::string run;
+        if (!outside && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
+            traits.run = "kp_run_" + (keyed ? name : std::to_string(number));
+            run = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) ::kp::Run " + traits.run + "(" + parameters(d) +
+                  ") { return " + run_facts(facts) + "; }";
         }
         if (keyed) {
             template_kernels_.insert(name);
             // Overloads share what is known by name: what holds for one of them only is dropped. Any kernel runs as Plain.
             const auto [known, first] = template_traits_.emplace(name, traits);
-            if (!first && known->second.type != traits.type)
-                known->second = {traits.type == "Outside" || known->second.type == "Outside" ? "Outside" : "Plain", ""};
+            if (!first) known->second = {outside || known->second.type == Traits::outside() ? Traits::outside() : Traits::plain(), ""};
         }
         const bool drop_void = !has_parameters(d) && d.close == d.open + 2;
-        edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + divisor + marker(d.open) + body_head(d, number));
+        edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + run + marker(d.open) + body_head(d, number));
         if (drop_void) edit(tokens_[d.open + 1].begin, tokens_[d.open + 1].end, "");
         edit(tokens_[d.close].end, tokens_[open].begin, marker(open));
         if (keyed) return;
@@ -324,19 +323,36 @@ private:
         edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits));
     }
 
-    // How the launch code may run a kernel: a type of launch.h, and the function that tells a segment's length.
+    // How the launch code may run a kernel: a type of launch.h, and the function that tells segments and limits.
     struct Traits {
-        std::string type, divisor;
+        std::string type, run;
+
+        static std::string plain() { return "Traits<false, false, false, false, false>"; }
+        static std::string outside() { return "Traits<true, false, false, false, false>"; }
+        static std::string of(const BodyFacts& facts) {
+            auto flag = [](bool value) { return value ? ", true" : ", false"; };
+            return std::string("Traits<false") + flag(facts.strided) + flag(!facts.divisor.empty()) + flag(facts.linear) + flag(!facts.limit.empty()) + ">";
+        }
     };
+
+    static std::string run_facts(const BodyFacts& facts) {
+        std::string limit = "::kp::no_limit";
+        if (!facts.limit.empty()) {
+            const bool converted = !facts.limit_type.empty() && facts.limit_type != "auto";
+            limit = "::kp::limit_of<" + (facts.limited_type == "auto" ? "unsigned" : facts.limited_type) + ">(" +
+                    (converted ? "static_cast<" + facts.limit_type + ">(" : "(") + facts.limit + "))";
+        }
+        return "::kp::Run{" + (facts.divisor.empty() ? "0" : "(long long)(" + facts.divisor + ")") + ", " + limit + "}";
+    }
 
     static std::string glue(int number, const std::string& body, const std::string& stub_address, const Traits& traits) {
         const std::string key = "KP" + std::to_string(number) + "_";
         const std::string type = "decltype(&" + body + ")", inlined = " __attribute__((always_inline)) { ";
-        const std::string divisor = traits.divisor.empty() ? "[](auto...)" + inlined + "return 0LL; }"
-                                                           : "[](auto... kp_a)" + inlined + "return " + traits.divisor + "(kp_a...); }";
+        const std::string facts = traits.run.empty() ? "[](auto...)" + inlined + "return ::kp::Run{}; }"
+                                                     : "[](auto... kp_a)" + inlined + "return " + traits.run + "(kp_a...); }";
         return " extern \"C\" __attribute__((used, visibility(\"default\"))) void kernelperf_thunk_" + key +
                "(const void* kp_arguments, ::kp::u64 kp_first, ::kp::u64 kp_count, const ::kp::Launch* kp_launch) noexcept {"
-               " ::kp::run<::kp::" + traits.type + ", " + type + ">([](auto... kp_a)" + inlined + body + "(kp_a...); }, " + divisor +
+               " ::kp::run<::kp::" + traits.type + ", " + type + ">([](auto... kp_a)" + inlined + body + "(kp_a...); }, " + facts +
                ", kp_arguments, kp_first, kp_count, kp_launch); }"
                " extern \"C\" { extern const ::kp::Signature<" + type + ">::Parameters kernelperf_parameters_" + key +
                " __attribute__((visibility(\"default\"))); const ::kp::Signature<" + type +
@@ -356,12 +372,9 @@ private:
 
     // `body` and `stub` are spelled with template arguments, and with a qualified name where need be.
     std::string template_glue(const std::string& body, const std::string& stub, const std::string& name) {
-        Traits traits = outside_everywhere_ ? Traits{"Outside", ""} : template_traits_[name];
-        if (traits.type.empty()) traits.type = "Plain";
-        if (!traits.divisor.empty()) {
-            const std::size_t at = body.rfind("kp_kernel_" + name);
-            traits.divisor = std::string(body).replace(at, 10, "kp_divisor_");
-        }
+        Traits traits = outside_everywhere_ ? Traits{Traits::outside(), ""} : template_traits_[name];
+        if (traits.type.empty()) traits.type = Traits::plain();
+        if (!traits.run.empty()) traits.run = std::string(body).replace(body.rfind("kp_kernel_" + name), 10, "kp_run_");
         return glue(result_.kernels++, body, "&" + stub, traits);
     }
 

@@ -117,9 +117,20 @@ void Stream::perform(Op& op) {
     } else if (auto* host = std::get_if<HostOp>(&op)) {
         host->function(host->data);
     } else if (auto* graph = std::get_if<GraphOp*>(&op)) {
-        for (Op& each : (*graph)->ops) perform(each);
+        replay(**graph);
         (*graph)->release();
     }
+}
+
+void Stream::replay(GraphOp& graph) {
+    const unsigned cores = graph.tuning->next();
+    const bool learning = !graph.tuning->decided();
+    const std::int64_t begin = learning ? now_ns() : 0;
+    for (std::size_t i = 0; i < graph.ops.size(); ++i) {
+        if (auto* kernel = std::get_if<KernelCall>(&graph.ops[i])) execute(*kernel, cores, graph.tuning->alone_ns(i), learning);
+        else perform(graph.ops[i]);
+    }
+    if (learning) graph.tuning->learn(cores, static_cast<double>(now_ns() - begin));
 }
 
 // --- all streams -------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch.h"
+#include "tuning.h"
 
 namespace kp {
 
@@ -63,6 +64,7 @@ using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, 
 // An instantiated graph: operations in an order that keeps their dependencies.
 struct GraphOp {
     std::vector<Op> ops;
+    std::shared_ptr<Tuning> tuning;
     std::atomic<int> uses{1};  // the handle and each launch under way
     void release() {
         if (uses.fetch_sub(1) == 1) delete this;
@@ -104,6 +106,7 @@ public:
 private:
     void serve();
     void perform(Op& op);
+    void replay(GraphOp& graph);
 
     std::mutex mutex_;
     std::condition_variable done_;

@@ -22,6 +22,7 @@ struct Index {
     dim3 grid_size{};
     unsigned first_place = 0;   // of the run of threads that `thread` counts in
     Stride stride = stride_each;
+    bool within = false;        // this run of threads keeps to the kernel's own limit
     bool segmented = false;     // this run of threads has one and the same quotient (see launch.h)
     long long quotient = 0;
 };

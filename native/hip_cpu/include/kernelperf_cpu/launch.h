@@ -132,15 +132,26 @@ template <class T> KP_INLINE T load(const unsigned char* bytes) {
 //   strided    it has a loop "for (c = threadIdx.x; c < n; c += blockDim.x)" that one thread may run for its whole workgroup
 //   segmented  it divides the thread's place in the grid by a number that is the same for all threads
 //   linear     it knows its x place in the grid only, not its workgroup's
-template <bool outside_, bool strided_, bool segmented_, bool linear_> struct Traits {
-    static constexpr bool outside = outside_, strided = strided_, segmented = segmented_, linear = linear_;
+//   limited    threads beyond a limit do nothing
+template <bool outside_, bool strided_, bool segmented_, bool linear_, bool limited_> struct Traits {
+    static constexpr bool outside = outside_, strided = strided_, segmented = segmented_, linear = linear_, limited = limited_;
 };
-using Plain = Traits<false, false, false, false>;
-using Outside = Traits<true, false, false, false>;
-using Strided = Traits<false, true, false, false>;
-using Segmented = Traits<false, false, true, false>;
-using Linear = Traits<false, false, false, true>;
-using LinearSegmented = Traits<false, false, true, true>;
+
+constexpr long long no_limit = 0x7fffffffffffffff;
+
+// Of one launch: what the index is divided by, and the limit it is compared with.
+struct Run {
+    long long divisor = 0;
+    long long limit = no_limit;
+};
+
+// The first whole number i of type I for which i < limit does not hold, by C++'s rules for mixed types.
+template <class I, class E> KP_INLINE long long limit_of(E limit) {
+    using Common = decltype(I() + limit);
+    if constexpr (kind_of<E>() == 'f') return no_limit;
+    else if constexpr (kind_of<Common>() == 'i') return static_cast<long long>(limit);
+    else return static_cast<Common>(limit) > static_cast<Common>(0x7fffffff) ? no_limit : static_cast<long long>(limit);
+}
 
 // Below this many threads (more than fit into a vector of bytes) neither of the two pays.
 constexpr int least_run = 64;
@@ -173,10 +184,11 @@ KP_INLINE void places(Body body, const Index& index, unsigned base, int first, i
 }
 
 // Threads of one row: of a workgroup, or of `run` neighbouring ones.
-template <class T, class Body, class Divisor, class... P>
-KP_INLINE void row(Body body, Divisor divisor, Index index, unsigned run, const P&... values) {
+template <class T, class Body, class Facts, class... P>
+KP_INLINE void row(Body body, Facts facts, Index index, unsigned run, const P&... values) {
     const unsigned base = index.block.x * index.block_size.x;
-    const int first = static_cast<int>(base), last = first + static_cast<int>(run * index.block_size.x);
+    const int first = static_cast<int>(base);
+    int last = first + static_cast<int>(run * index.block_size.x);
     index.first_place = base;
     if constexpr (T::strided) {
         if (last - first >= least_run) {
@@ -186,8 +198,16 @@ KP_INLINE void row(Body body, Divisor divisor, Index index, unsigned run, const 
             return places<T>(body, index, base, first + 1, last, values...);
         }
     }
+    if constexpr (T::limited) {
+        const long long limit = facts(values...).limit;
+        if (limit != no_limit) {
+            index.within = true;
+            if (limit <= first) return;
+            if (limit < last) last = static_cast<int>(limit);
+        }
+    }
     if constexpr (T::segmented) {
-        const long long length = divisor(values...);
+        const long long length = facts(values...).divisor;
         if (length >= least_run) {
             index.segmented = true;
             index.quotient = first / length;
@@ -203,13 +223,13 @@ KP_INLINE void row(Body body, Divisor divisor, Index index, unsigned run, const 
     places<T>(body, index, base, first, last, values...);
 }
 
-template <class T, class Body, class Divisor, class... P>
-KP_INLINE void rows(Body body, Divisor divisor, Index index, unsigned run, const P&... values) {
+template <class T, class Body, class Facts, class... P>
+KP_INLINE void rows(Body body, Facts facts, Index index, unsigned run, const P&... values) {
     for (unsigned z = 0; z < index.block_size.z; ++z)
         for (unsigned y = 0; y < index.block_size.y; ++y) {
             index.thread.y = y;
             index.thread.z = z;
-            row<T>(body, divisor, index, run, values...);
+            row<T>(body, facts, index, run, values...);
         }
 }
 
@@ -223,8 +243,8 @@ KP_INLINE void advance(uint3& block, const dim3& grid, unsigned run) {
     }
 }
 
-template <class T, class Body, class Divisor, class... P>
-KP_INLINE void groups(Body body, Divisor divisor, const Launch& launch, u64 first, u64 count, const P... values) {
+template <class T, class Body, class Facts, class... P>
+KP_INLINE void groups(Body body, Facts facts, const Launch& launch, u64 first, u64 count, const P... values) {
     Index index;
     index.block_size = dim3(launch.block[0], launch.block[1], launch.block[2]);
     index.grid_size = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
@@ -242,8 +262,8 @@ KP_INLINE void groups(Body body, Divisor divisor, const Launch& launch, u64 firs
             if (run > count) run = static_cast<unsigned>(count);
         }
         // Most workgroups are one row; without loops over y and z there are registers left for it.
-        if (one_row) row<T>(body, divisor, index, run, values...);
-        else rows<T>(body, divisor, index, run, values...);
+        if (one_row) row<T>(body, facts, index, run, values...);
+        else rows<T>(body, facts, index, run, values...);
         advance(index.block, index.grid_size, run);
         count -= run;
     }
@@ -251,11 +271,11 @@ KP_INLINE void groups(Body body, Divisor divisor, const Launch& launch, u64 firs
 
 template <unsigned... i> struct Numbers {};
 
-template <class T, class Body, class Divisor, class... P, unsigned... i>
-KP_INLINE void unpack(Body body, Divisor divisor, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
+template <class T, class Body, class Facts, class... P, unsigned... i>
+KP_INLINE void unpack(Body body, Facts facts, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
                       const Launch* launch) {
     [[maybe_unused]] const auto* bytes = static_cast<const unsigned char*>(arguments);
-    groups<T>(body, divisor, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
+    groups<T>(body, facts, *launch, first, count, load<P>(bytes + offset_of<P...>(i))...);
 }
 
 #if defined(__clang__)
@@ -268,9 +288,9 @@ template <unsigned n> using Counting = Numbers<__integer_pack(n)...>;
 
 template <class... P> constexpr unsigned count_of(void (*)(Index, P...)) { return sizeof...(P); }
 
-template <class T, class F, class Body, class Divisor>
-KP_INLINE void run(Body body, Divisor divisor, const void* arguments, u64 first, u64 count, const Launch* launch) {
-    unpack<T>(body, divisor, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
+template <class T, class F, class Body, class Facts>
+KP_INLINE void run(Body body, Facts facts, const void* arguments, u64 first, u64 count, const Launch* launch) {
+    unpack<T>(body, facts, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
                    count, launch);
 }
 
