@@ -281,7 +281,6 @@ class Gate(Owner):
         return ctypes.c_uint32.from_address(self._door.host_address + 4).value != 0
 
 
-
 def _name(step: LaunchStep | FillStep | CopyStep) -> str:
     if isinstance(step, LaunchStep):
         return step.kernel

@@ -25,9 +25,12 @@ from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.hip import Device, Module
 from pytest_kernelperf.runtime.loop import Loop
 from pytest_kernelperf.worker.array import Array, lay_out, map_arrays, write_sealed
+from pytest_kernelperf.worker.examine import Examinable, examine
 from pytest_kernelperf.worker.message import (
     Compile,
     Compiled,
+    Examine,
+    Examined,
     Hello,
     Measure,
     Measured,
@@ -67,7 +70,7 @@ class Executor:
         self._inputs_digest = ""
         self._shared: SharedBuffers | None = None
         self._measurements = 0
-        self._nvidia_users: Callable[[], tuple[int, ...]] | None = None
+        self._users: Callable[[], tuple[int, ...]] | None = None
 
     def greet(self) -> Ready:
         """The device's facts and what may distort its times."""
@@ -133,6 +136,12 @@ class Executor:
         self._measurements += 1
         return Measured(measurement, find_profilers())
 
+    def examine(self, request: Examine) -> Examined:
+        """Probe the device. Raises as the calls that the probe makes."""
+        self._say(f"probing the device ({request.probe})")
+        probe = self._watch(request.root_pid)
+        return Examined(examine(request, Examinable(self._device, self._open_loop, probe, self._list_users)))
+
     def _load(self, code: CodeObject) -> Module:
         module = self._modules.pop(code.digest, None)
         if module is None:
@@ -170,13 +179,21 @@ class Executor:
         root_pid = request.root_pid or os.getpid()
         if self._script is not None:
             return ScriptedActivity(self._script, request, self._process, self._measurements)
+        return self._watch(root_pid)
+
+    def _watch(self, root_pid: int) -> ActivityProbe:
         if self._device.chosen.name == "cpu":
             return CpuActivity(root_pid)
-        if self._device.chosen.name == "rocm":
-            return GpuActivity(root_pid, kfd.processes)
-        if self._nvidia_users is None:
-            self._nvidia_users = nvml.open_users(self._device.text("hipDeviceGetPCIBusId"))
-        return GpuActivity(root_pid, self._nvidia_users)
+        return GpuActivity(root_pid, self._list_users)
+
+    def _list_users(self) -> tuple[int, ...]:
+        """Processes that have the GPU open; on the cpu runtime there are none."""
+        if self._users is None:
+            if self._device.chosen.name == "cuda":
+                self._users = nvml.open_users(self._device.text("hipDeviceGetPCIBusId"))
+            else:
+                self._users = kfd.processes if self._device.chosen.name == "rocm" else tuple
+        return self._users()
 
 
 def _describe(step: Step) -> str:

@@ -18,6 +18,7 @@ from typing import Literal, TypeVar
 import msgspec
 
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.machine import Machine, Reading
 from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Frozen, Measurement, Plan, SourceBundle
 from pytest_kernelperf.worker.array import Layout
@@ -76,7 +77,23 @@ class Measure(Frozen, frozen=True, tag="measure"):
     inputs: SharedInputs
 
 
-Request = Hello | Compile | RunOnce | Measure
+class Look(Frozen, frozen=True, tag="look"):
+    """Describe the machine by its files below a folder; no device is opened, so it may come before ``Hello``."""
+
+    root: str
+
+
+ProbeName = Literal["answering", "compile", "gate", "queue", "timer", "activity"]
+
+
+class Examine(Frozen, frozen=True, tag="examine"):
+    """Probe the open device; ``root_pid``'s tree is ours where activity is judged."""
+
+    probe: ProbeName
+    root_pid: int
+
+
+Request = Hello | Compile | RunOnce | Measure | Look | Examine
 
 
 # --- replies ----------------------------------------------------------------------------------
@@ -109,6 +126,18 @@ class Measured(Frozen, frozen=True, tag="measured"):
     profilers: tuple[str, ...]
 
 
+class Seen(Frozen, frozen=True, tag="seen"):
+    """Answer to ``Look``."""
+
+    machine: Machine
+
+
+class Examined(Frozen, frozen=True, tag="examined"):
+    """Answer to ``Examine``; None: there is nothing to probe here."""
+
+    reading: Reading | None
+
+
 class NeedCode(Frozen, frozen=True, tag="need_code"):
     """The request left out the bytes of a code object that this worker does not hold (any more)."""
 
@@ -123,7 +152,7 @@ class Failure(Frozen, frozen=True, tag="failure"):
     log: str = ""
 
 
-Reply = Ready | Compiled | Outputs | Measured | NeedCode | Failure
+Reply = Ready | Compiled | Outputs | Measured | Seen | Examined | NeedCode | Failure
 
 _ENCODER = msgspec.msgpack.Encoder()
 _REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)

@@ -13,22 +13,27 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from pytest_kernelperf.errors import CompileError, DeviceError, KernelperfError, RuntimeUnavailable, UsageError
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.library import choose
+from pytest_kernelperf.runtime.survey import read_machine
 from pytest_kernelperf.worker.board import StatusBoard
 from pytest_kernelperf.worker.executor import CodeMissing, Executor
 from pytest_kernelperf.worker.message import (
     Compile,
     ConnectionClosed,
+    Examine,
     Failure,
     Hello,
+    Look,
     NeedCode,
     Receiver,
     Reply,
     Request,
     RunOnce,
+    Seen,
     decode_request,
     encode,
     send,
@@ -127,8 +132,13 @@ class Service:
             device = Device(choose(request.runtime))
             self._executor = Executor(device.__enter__(), request, self._say)  # for as long as this process lives
             return self._executor.greet(), ()
+        if isinstance(request, Look):
+            self._say(f"reading the files below {request.root}")
+            return Seen(read_machine(Path(request.root))), ()
         if self._executor is None:
             raise KernelperfError("the first request to a device worker must be hello")
+        if isinstance(request, Examine):
+            return self._executor.examine(request), ()
         if isinstance(request, Compile):
             return self._executor.compile(request), ()
         if isinstance(request, RunOnce):

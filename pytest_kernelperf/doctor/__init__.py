@@ -1,0 +1,1 @@
+"""``kernelperf doctor``: can the guard run here, and what would distort what it measures."""

@@ -1,0 +1,134 @@
+"""Findings about runtime and device: who answers, versions, compute units, bandwidth, caches, compiler."""
+
+from __future__ import annotations
+
+from pytest_kernelperf.doctor.examination import Examination
+from pytest_kernelperf.doctor.finding import Finding, left_out, ok, problem, warning
+from pytest_kernelperf.units import format_gb_per_s
+
+NOT_OPENED = "no device was opened: with --sysfs-root, name the runtime to open what is here (--runtime=cpu)"
+NO_RUNTIME = "no device could be opened"
+
+INSTALL_COMPILER = "apt install g++ (Fedora: dnf install gcc-c++), or set KERNELPERF_CXX to a working C++ compiler"
+
+
+def why_left_out(found: Examination) -> str:
+    """Why a live probe was not done."""
+    return NO_RUNTIME if found.requested else NOT_OPENED
+
+
+def find_runtime(found: Examination) -> Finding:
+    """Which runtime, and which files answer for it."""
+    if "runtime" in found.problems:
+        step = "" if found.requested == "cpu" else "kernelperf doctor --runtime=cpu tries the one that needs no GPU"
+        return problem("runtime", found.problems["runtime"], step or "repair what the sentence names, then look again")
+    if found.facts is None:
+        return left_out("runtime", why_left_out(found))
+    if found.answering is None:
+        said = found.problems.get("answering", "nobody says which file answers")
+        return problem("runtime", said, "let only the guard's worker open HIP: unset LD_PRELOAD")
+    compiler = "" if found.answering.hiprtc == found.answering.hip else f", hiprtc by {found.answering.hiprtc}"
+    return ok("runtime", f"{found.facts.runtime}, answered by {found.answering.hip}{compiler}")
+
+
+def find_versions(found: Examination) -> Finding:
+    """Versions that decide what can be called and how fast kernels are."""
+    ours = f"pytest-kernelperf {found.package}, Python {found.python}"
+    kernel = f"Linux {found.machine.kernel}" if found.machine and found.machine.kernel else ""
+    if found.facts is None:
+        parts = [ours, kernel]
+    else:
+        facts = found.facts
+        # On the cpu runtime the driver is the kernel; a written-out tree's kernel is another machine's.
+        driver = f"driver {facts.driver}" if facts.driver and facts.driver != kernel else ""
+        parts = [ours, f"hip-python {facts.hip_python_version}", f"HIP {facts.hip_version}", driver, kernel]
+    return ok("versions", ", ".join(part for part in parts if part))
+
+
+def find_device(found: Examination) -> Finding:
+    """Which device, under which key its baselines are kept."""
+    gpu, facts, machine = found.gpu, found.facts, found.machine
+    if facts is not None and not found.written_out:
+        return ok("device", f"{facts.name}, {facts.architecture}; baselines in {facts.key}/")
+    if machine is None:
+        return problem(
+            "device",
+            found.problems.get("machine", why_left_out(found)),
+            "look at the kernel's log (dmesg): a driver may hang",
+        )
+    others = f"; one of {len(machine.gpus)} GPUs" if len(machine.gpus) > 1 else ""
+    if gpu is not None and gpu.compute_units:
+        return ok("device", f"{gpu.name} at {gpu.place}; baselines in {gpu.key}/{others}")
+    if gpu is not None:
+        return problem(
+            "device",
+            f"{gpu.name} at {gpu.place or 'an unknown place'} is here, but its compute driver (KFD) lists no GPU",
+            "load amdgpu with KFD: modprobe amdgpu, and look for its errors in dmesg",
+        )
+    if found.written_out:
+        return problem(
+            "device", f"no GPU is described below {machine.root}", "give the folder that holds sys/ and proc/"
+        )
+    return left_out("device", why_left_out(found))
+
+
+def find_compute_units(found: Examination) -> Finding:
+    """What starvation is judged by, beside what HIP says."""
+    gpu, facts = found.gpu, found.facts
+    if facts is not None and not found.written_out:
+        units, by_hip, source = facts.compute_units, facts.hip_compute_units, facts.compute_units_source
+        if facts.runtime == "rocm" and not source.startswith("KFD"):
+            return warning(
+                "compute units",
+                f"{units} by {source}; HIP counts {by_hip}",
+                "let this user read /sys/class/kfd (in a container: mount /sys), or set kernelperf_target",
+            )
+    elif gpu is not None and gpu.compute_units:
+        units, by_hip, source = gpu.compute_units, gpu.hip_compute_units or 0, gpu.compute_units_source
+    else:
+        return left_out("compute units", "no device is described")
+    halves = ": it counts work-group processors, two compute units each" if by_hip * 2 == units else ""
+    counted = "HIP would count" if found.written_out else "HIP counts"
+    return ok("compute units", f"{units} ({source}); {counted} {by_hip}{halves}")
+
+
+def find_bandwidth(found: Examination) -> Finding:
+    """The peak that shares in the table are shares of."""
+    gpu, facts = found.gpu, found.facts
+    peak = gpu.peak_gb_per_s if found.written_out and gpu else facts.peak_gb_per_s if facts else None
+    if peak is None:
+        return left_out("bandwidth", "the peak is not known for this device: the table shows GB/s without a share")
+    return ok("bandwidth", f"{format_gb_per_s(peak)} GB/s at most, by the memory's clock and width")
+
+
+def find_caches(found: Examination) -> Finding:
+    """Caches, which flatter bandwidth while a case fits them."""
+    source = found.gpu if found.written_out else found.facts
+    if source is None:
+        return left_out("caches", "no device is described")
+    last = source.last_level_bytes
+    parts = [f"L2 {_size(source.l2_bytes)}"] if source.l2_bytes else []
+    if last and last != source.l2_bytes:
+        amd = source.architecture.startswith("gfx")
+        parts.append(f"last level {_size(last)}" + (" (MALL, AMD's Infinity Cache)" if amd else ""))
+    if not parts:
+        return left_out("caches", "their sizes are not known for this device")
+    return ok("caches", f"{', '.join(parts)}: smaller cases run from cache")
+
+
+def find_compiler(found: Examination) -> Finding:
+    """Whether kernels can be compiled."""
+    facts = found.facts
+    if facts is None:
+        return left_out("compiler", why_left_out(found))
+    if "compile" not in found.problems:
+        return ok("compiler", facts.compiler or "it compiles, and does not say what it is")
+    if facts.runtime == "cpu":
+        return problem("compiler", found.problems["compile"], INSTALL_COMPILER)
+    step = "pip install nvidia-cuda-nvrtc" if facts.runtime == "cuda" else "install hiprtc of the same ROCm as HIP"
+    return problem("compiler", found.problems["compile"], f"{step}, then look again")
+
+
+def _size(size_bytes: int) -> str:
+    """``32 MB`` as data sheets have it: 1024 times 1024 bytes."""
+    return f"{size_bytes >> 20} MB" if size_bytes >= 1 << 20 else f"{size_bytes >> 10} KB"
