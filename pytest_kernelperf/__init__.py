@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_kernelperf.arithmetic import fmaf
-    from pytest_kernelperf.kernel import At, Copy, Fill, Floor, Kernel, Launch, cdiv
+    from pytest_kernelperf.kernel import At, Copy, Fill, Floor, Kernel, Launch, Tolerance, cdiv
 
 __version__ = "0.1.0"
 
-__all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "cdiv", "fmaf"]
+__all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "Tolerance", "cdiv", "fmaf"]
 
 # Names are fetched on first use: pytest imports this package wherever the plugin is installed,
 # and a project that does not use it must not pay for numpy.

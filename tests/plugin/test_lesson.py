@@ -15,12 +15,13 @@ KERNELS = Path(__file__).parents[2] / "kernels"
 
 @pytest.fixture
 def lesson(guarded: Any) -> Any:
-    """A child project that holds the project's own kernels instead of the small one."""
+    """A child project that holds the lesson's kernel instead of the small one."""
     if not KERNELS.exists():
         pytest.skip("kernels/ is not beside these tests")
     for name in ("scale.hip", "test_scale.py"):
         (guarded.path / name).unlink()
-    shutil.copytree(KERNELS, guarded.path / "kernels", ignore=shutil.ignore_patterns("__pycache__"))
+    folder = guarded.path / "kernels" / "moe_add_inject"
+    shutil.copytree(KERNELS / folder.name, folder, ignore=shutil.ignore_patterns("__pycache__"))
     return guarded
 
 
