@@ -85,7 +85,7 @@ def examine(patient: Patient, requested: str, root: Path = HERE) -> Examination:
 
     ``requested``: the runtime to open, or "" to read files alone.
     """
-    problems: dict[str, str] = msgspec.field(default_factory=dict)
+    problems: dict[str, str] = {}
     found = Examination(__version__, platform.python_version(), requested)
 
     def ask(name: ProbeName, kind: type[_R]) -> _R | None:

@@ -81,17 +81,20 @@ def read_timer(device: Device) -> TimerReading:
             for event in events:
                 event.record(stream)
             stream.synchronise()
-        times_us = [event.elapsed_us(events[0]) for event in events]
-        return measure_steps(times_us, [late.elapsed_us(early) for early, late in itertools.pairwise(events)])
+        return measure_steps([late.elapsed_us(early) for early, late in itertools.pairwise(events)])
 
 
-def measure_steps(times_us: list[float], neighbours_us: list[float]) -> TimerReading:
-    """Smallest difference between times, shortest positive time between neighbouring events, both in ns."""
-    times = sorted({time_us for time_us in times_us if 0 <= time_us <= _MOST_US})
-    steps_ns = [1000 * (late - early) for early, late in itertools.pairwise(times)]
-    real = [step_ns for step_ns in steps_ns if step_ns >= _LEAST_STEP_NS]
-    between = [1000 * time_us for time_us in neighbours_us if time_us > 0]
-    return TimerReading(min(real, default=None), min(between, default=None), len(times_us))
+def measure_steps(times_us: list[float]) -> TimerReading:
+    """From times between neighbouring events: the smallest difference between two of them (or of one from zero),
+    and the shortest that is not zero, in ns.
+    """
+    real = sorted({time_us for time_us in times_us if 0 < time_us <= _MOST_US})
+    steps_ns = [1000 * (late - early) for early, late in itertools.pairwise([0.0, *real])]
+    return TimerReading(
+        step_ns=min((step_ns for step_ns in steps_ns if step_ns >= _LEAST_STEP_NS), default=None),
+        least_ns=1000 * real[0] if real else None,
+        readings=len(times_us),
+    )
 
 
 class _Mark:
