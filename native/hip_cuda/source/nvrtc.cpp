@@ -116,6 +116,9 @@ bool load(const std::string& path, OpenedNvrtc& result) {
     }
     Dl_info where{};
     result.file = dladdr(reinterpret_cast<void*>(result.calls.Version), &where) != 0 && where.dli_fname != nullptr ? where.dli_fname : path;
+    // The wheel of CUDA 13 does not find its other half by itself; once it is loaded, its name alone is enough.
+    const std::string builtins = "/libnvrtc-builtins.so." + std::to_string(result.major) + "." + std::to_string(result.minor);
+    dlopen((parent(result.file) + builtins).c_str(), RTLD_NOW | RTLD_LOCAL);
     result.headers = headers_for(result.file);
     result.opened = true;
     return true;

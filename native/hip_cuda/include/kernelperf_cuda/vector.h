@@ -31,6 +31,10 @@
     KERNELPERF_VECTOR_OPERATOR(vector, element, n, /)                                                                  \
     static __device__ __forceinline__ vector operator-(const vector& a) { return {KERNELPERF_NEGATED_##n}; }
 
+// CUDA 13 calls double4 deprecated, since it has two of other alignments; HIP has this one.
+#pragma nv_diagnostic push
+#pragma nv_diag_suppress 1444
+
 KERNELPERF_VECTOR(float2, float, 2)
 KERNELPERF_VECTOR(float3, float, 3)
 KERNELPERF_VECTOR(float4, float, 4)
@@ -43,6 +47,8 @@ KERNELPERF_VECTOR(int4, int, 4)
 KERNELPERF_VECTOR(uint2, unsigned, 2)
 KERNELPERF_VECTOR(uint3, unsigned, 3)
 KERNELPERF_VECTOR(uint4, unsigned, 4)
+
+#pragma nv_diagnostic pop
 
 #undef KERNELPERF_VECTOR
 #undef KERNELPERF_VECTOR_OPERATOR
