@@ -40,7 +40,7 @@ def code_of(source: str, *options: str) -> bytes:
     return compiled.code
 
 
-def test_every_kernel_of_the_lesson_compiles_to_machine_code() -> None:
+def test_the_lessons_kernels_compile_to_machine_code() -> None:
     """Unchanged HIP source gives a cubin for sm_90 that names each kernel and its parameters' sizes."""
     kernels = read_kernels(code_of((ROOT / "kernels/moe_add_inject/moe_add_inject.hip").read_text()))
 
@@ -48,6 +48,16 @@ def test_every_kernel_of_the_lesson_compiles_to_machine_code() -> None:
         "add_kernel", "fused_column_tiles", "fused_column_tiles_64", "fused_one_block_per_token", "inject_kernel",
     ]  # fmt: skip
     assert [parameter.size_bytes for parameter in kernels["add_kernel"].parameters or ()] == [4, 8, 8, 8]
+
+
+@pytest.mark.parametrize("source", sorted(ROOT.glob("kernels/*/*.hip")), ids=lambda path: path.stem)
+def test_every_kernel_of_this_repository_compiles(source: Path) -> None:
+    """With the headers that lie beside the kernels' folders, and without a warning."""
+    headers = {path.name: path.read_text() for path in (*ROOT.glob("kernels/*.h"), *source.parent.glob("*.h"))}
+    compiled = compile_hip(source.read_text(), headers=headers, name=source.name)
+
+    assert (compiled.result, compiled.log) == (SUCCESS, "")
+    assert read_kernels(compiled.code)
 
 
 def test_the_gate_compiles() -> None:
