@@ -253,20 +253,33 @@ TRAPS: dict[str, tuple[str, Array]] = {
 }
 
 
-@pytest.mark.parametrize("trap", TRAPS)
-def test_a_loop_over_every_nth_element_gives_what_its_threads_give(hip: HipCpu, trap: str) -> None:
-    """Whatever an iteration reads or leaves behind, the result is that of threads one by one."""
-    body, want = TRAPS[trap]
-    source = (
-        "#define EACH for (int c = threadIdx.x; c < n; c += blockDim.x)\n"
-        "struct Sums { float values[2]; }; constexpr Sums kNone{};\n"
-        "__device__ void keep(float& s, float v) { s += v; }\n"
-        'extern "C" __global__ void trap(int n, const float* a, float* out) {'
-        "if (blockIdx.x != 0) return; " + body + " }"
+@pytest.fixture(scope="module")
+def traps(hip: HipCpu) -> ctypes.c_void_p:
+    """All traps in one module, as trap_0, trap_1, ..."""
+    source = """
+    #define EACH for (int c = threadIdx.x; c < n; c += blockDim.x)
+    struct Sums { float values[2]; };
+    constexpr Sums kNone{};
+    __device__ void keep(float& s, float v) { s += v; }
+    """
+    head = (
+        'extern "C" __global__ void trap_{}(int n, const float* a, float* out) {{ if (blockIdx.x != 0) return; {} }}\n'
     )
-    _, out = hip.run(source, "trap", (2,), (96,), ctypes.c_int(1000), A, np.zeros(1000, np.float32))
-    np.testing.assert_array_equal(out[: len(want)], want.astype(np.float32))
-    assert not out[len(want) :].any()
+    return hip.load(hip.compile(source + "".join(head.format(i, body) for i, (body, _) in enumerate(TRAPS.values()))))
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_loop_over_every_nth_element_gives_what_its_threads_give(
+    hip: HipCpu, traps: ctypes.c_void_p, trap: str
+) -> None:
+    """Whatever an iteration reads or leaves behind, the result is that of threads one by one."""
+    want = TRAPS[trap][1]
+    kernel = hip.function(traps, f"trap_{list(TRAPS).index(trap)}")
+    a, out = hip.upload(A), hip.upload(np.zeros(1000, np.float32))
+    hip.launch(kernel, (2,), (96,), ctypes.c_int(1000), a, out)
+    found = hip.download(out, A)
+    np.testing.assert_array_equal(found[: len(want)], want.astype(np.float32))
+    assert not found[len(want) :].any()
 
 
 PLACE = np.arange(3 * 200)
@@ -290,17 +303,41 @@ DIVISIONS: dict[str, tuple[str, Array]] = {
 }
 
 
-@pytest.mark.parametrize("division", DIVISIONS)
-def test_an_index_taken_apart_gives_what_its_threads_give(hip: HipCpu, division: str) -> None:
-    """Rows and columns are right across workgroups, whatever the divisor is."""
-    body, want = DIVISIONS[division]
-    source = (
-        "constexpr int kColumns = 130; constexpr float kFraction = 160.0f;\n"
-        'extern "C" __global__ void divide(int n, int* out) {'
-        " const int i = blockIdx.x * blockDim.x + threadIdx.x; " + body + " }"
+@pytest.fixture(scope="module")
+def divisions(hip: HipCpu) -> ctypes.c_void_p:
+    """All divisions and limits in one module, as division_0, ... and limit_0, ..."""
+    source = """
+    constexpr int kColumns = 130, kTwo = 2;
+    constexpr float kFraction = 160.0f, kHalf = 0.5f;
+    """
+    head = (
+        'extern "C" __global__ void {}_{}(int n, int* out) {{ const {} = blockIdx.x * blockDim.x + threadIdx.x; {} }}\n'
     )
-    (out,) = hip.run(source, "divide", (3,), (200,), ctypes.c_int(77), np.zeros(600, np.int32), launches=3)
-    np.testing.assert_array_equal(out, want.astype(np.int32))
+    for i, (body, _) in enumerate(DIVISIONS.values()):
+        source += head.format("division", i, "int i", body)
+    for i, (body, _) in enumerate(LIMITS.values()):
+        source += head.format("limit", i, "unsigned u" if "u >=" in body else "int i", body)
+    return hip.load(hip.compile(source))
+
+
+def indexed(hip: HipCpu, kernel: ctypes.c_void_p, launches: int) -> Array:
+    """What a kernel of ``divisions`` writes for n = 77 in 3 workgroups of 200 threads.
+
+    Its first launch is spread over all cores; a later one, known to be small, runs on one.
+    """
+    out = hip.upload(np.zeros(601, np.int32))
+    for _ in range(launches):
+        hip.launch(kernel, (3,), (200,), ctypes.c_int(77), out)
+    return hip.download(out, np.zeros(601, np.int32))[:600]
+
+
+@pytest.mark.parametrize("division", DIVISIONS)
+def test_an_index_taken_apart_gives_what_its_threads_give(
+    hip: HipCpu, divisions: ctypes.c_void_p, division: str
+) -> None:
+    """Rows and columns are right across workgroups, whatever the divisor is."""
+    kernel = hip.function(divisions, f"division_{list(DIVISIONS).index(division)}")
+    np.testing.assert_array_equal(indexed(hip, kernel, 3), DIVISIONS[division][1].astype(np.int32))
 
 
 ONES = np.ones(600)
@@ -333,20 +370,12 @@ LIMITS: dict[str, tuple[str, Array]] = {
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_limit_on_the_index_stops_the_threads_it_names(hip: HipCpu, limit: str) -> None:
+def test_a_limit_on_the_index_stops_the_threads_it_names(hip: HipCpu, divisions: ctypes.c_void_p, limit: str) -> None:
     """The usual check against the size lets through exactly the threads that it says, by C++'s rules."""
     body, want = LIMITS[limit]
-    index = "const unsigned u" if "u >=" in body else "const int i"
-    source = (
-        "constexpr int kTwo = 2; constexpr float kHalf = 0.5f;\n"
-        'extern "C" __global__ void within(int n, int* out) {'
-        f"{index} = blockIdx.x * blockDim.x + threadIdx.x; {body} }}"
-    )
-    (out,) = hip.run(source, "within", (3,), (200,), ctypes.c_int(77), np.zeros(601, np.int32), launches=1)
-    np.testing.assert_array_equal(out[:600], np.asarray(want).astype(np.int32))
-    if "+=" not in body:
-        (out,) = hip.run(source, "within", (3,), (200,), ctypes.c_int(77), np.zeros(601, np.int32), launches=3)
-        np.testing.assert_array_equal(out[:600], np.asarray(want).astype(np.int32))
+    kernel = hip.function(divisions, f"limit_{list(LIMITS).index(limit)}")
+    for launches in (1,) if "+=" in body else (1, 3):
+        np.testing.assert_array_equal(indexed(hip, kernel, launches), np.asarray(want).astype(np.int32))
 
 
 def test_templates_namespaces_and_overloads_are_found_by_expression(hip: HipCpu) -> None:

@@ -150,19 +150,14 @@ class HipCpu:
         block: Sequence[int],
         *arguments: Any,
         options: Sequence[str] = (),
-        launches: int = 1,
     ) -> list[Array]:
-        """Compile, load and launch one kernel; arrays among the arguments are buffers, and come back in order.
-
-        A kernel's first launch is spread over all cores; later ones, known to be small, run on one.
-        """
+        """Compile, load and launch one kernel; arrays among the arguments are buffers, and come back in order."""
         module = self.load(self.compile(source, *options))
         arrays = [argument for argument in arguments if isinstance(argument, np.ndarray)]
         buffers = [self.upload(array) for array in arrays]
         given = iter(buffers)
         passed = [next(given) if isinstance(argument, np.ndarray) else argument for argument in arguments]
-        for _ in range(launches):
-            self.launch(self.function(module, kernel), grid, block, *passed)
+        self.launch(self.function(module, kernel), grid, block, *passed)
         found = [self.download(buffer, array) for buffer, array in zip(buffers, arrays, strict=True)]
         for buffer in buffers:
             self("hipFree", buffer)

@@ -65,7 +65,7 @@ struct KernelCall {
 
 private:
     std::unique_ptr<unsigned char[]> outside_;
-    alignas(16) unsigned char inside_[128];
+    alignas(16) unsigned char inside_[64];
 };
 
 // Run it on this thread and the pool's; returns when all workgroups are done.

@@ -15,14 +15,25 @@
 namespace kp {
 namespace {
 
-// Changes of the pipeline that neither the headers' text nor the flags show.
-constexpr const char* pipeline_version = "1";
+std::string own_path() {
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&own_path), &info) == 0 || info.dli_fname == nullptr) return "";
+    return info.dli_fname;
+}
 
 std::string include_folder() {
-    Dl_info info{};
-    if (dladdr(reinterpret_cast<const void*>(&include_folder), &info) == 0 || info.dli_fname == nullptr) return "";
-    const std::string path = info.dli_fname;
+    const std::string path = own_path();
     return path.substr(0, path.rfind('/') + 1) + "../include";
+}
+
+// This library's own bytes stand for how it rewrites sources: what another build made is not taken from the cache.
+const std::string& own_version() {
+    static const std::string value = [] {
+        std::string bytes;
+        read_file(own_path(), bytes);
+        return sha256_hex(bytes);
+    }();
+    return value;
 }
 
 struct Options {
@@ -139,7 +150,7 @@ private:
     }
 
     std::string key_of(const std::string& preprocessed) const {
-        std::string all = std::string(pipeline_version) + '\0' + cxx_.path + '\0' + cxx_.version + '\0' + cpu().model + '\0' + cpu().flags + '\0' + options_.standard;
+        std::string all = own_version() + '\0' + cxx_.path + '\0' + cxx_.version + '\0' + cpu().model + '\0' + cpu().flags + '\0' + options_.standard;
         for (const std::string& flag : code_flags(cxx_)) all.append(1, '\0').append(flag);
         for (const std::string& name : source_.name_expressions) all.append(1, '\0').append(name);
         return sha256_hex(all + '\0' + preprocessed);
