@@ -8,6 +8,9 @@ INI = {
     "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
     "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
     "kernelperf_processes": ("5", "fresh processes that measure each case"),
-    "kernelperf_case_timeout_s": ("120", "seconds after which a worker is stopped; a single run of a plan gets at most 30"),
+    "kernelperf_case_timeout_s": (
+        "120",
+        "seconds after which a worker is stopped; a single run of a plan gets at most 30",
+    ),
     "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
 }
