@@ -1,8 +1,8 @@
 """The one function that decides: numbers in, a verdict with its reason out. No clock, no disk, no device.
 
-The order is fixed: crashed, hung, failed -> wrong -> starved -> traced -> identical -> contended -> the interleaved
-test -> slower than the variant it replaces -> new, improved, unchanged, undecided. What cannot be decided fails
-closed, except where the upper bound of a change is under twice the tolerance.
+The order is fixed: crashed, hung, failed -> wrong -> starved -> skipped -> traced -> identical -> contended -> the
+interleaved test -> slower than the variant it replaces -> new, improved, unchanged, undecided. What cannot be decided
+fails closed, except where the upper bound of a change is under twice the tolerance.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Evidence(Frozen, frozen=True):
         case: the case.
         failure: what kept a worker from answering.
         mutation_of: the variant that this case breaks on purpose; empty for a variant.
+        cannot_run: why this device cannot run the case's code; empty where it can.
         mismatch: where outputs differ from the reference.
         fills: how full each launch makes the device.
         device: whose compute units ``fills`` were counted against (``gfx1151``).
@@ -70,6 +71,7 @@ class Evidence(Frozen, frozen=True):
     case: CaseId
     failure: Failure | None = None
     mutation_of: str = ""
+    cannot_run: str = ""
     mismatch: Mismatch | None = None
     fills: tuple[LaunchFill, ...] = ()
     device: str = ""
@@ -174,16 +176,23 @@ def _decide_before_timing(evidence: Evidence) -> Decision | None:
     if evidence.failure is not None:
         return Decision(Verdict(evidence.failure.kind), True, evidence.failure.kind, evidence.failure.sentence)
     if evidence.mutation_of:
-        return _decide_mutation(evidence)
+        return _skipped(evidence) if evidence.cannot_run else _decide_mutation(evidence)
     if evidence.mismatch is not None:
         return Decision(Verdict.WRONG, True, "mismatch", reason.mismatch(evidence.mismatch))
     if not evidence.starved_expected and any(fill.starved for fill in evidence.fills):
         return Decision(Verdict.STARVED, True, "too_few_workgroups", reason.starved(evidence.fills, evidence.device))
+    if evidence.cannot_run:
+        return _skipped(evidence)
     if evidence.profilers:
         return Decision(Verdict.INVALID, True, "traced", reason.traced(evidence.profilers))
     if evidence.identical:
         return Decision(Verdict.IDENTICAL, False, "identical", reason.IDENTICAL)
     return None
+
+
+def _skipped(evidence: Evidence) -> Decision:
+    """What runs elsewhere passes here, and says so; its plan has been judged by now."""
+    return Decision(Verdict.SKIPPED, False, "needs_architecture", evidence.cannot_run)
 
 
 def _decide_mutation(evidence: Evidence) -> Decision:

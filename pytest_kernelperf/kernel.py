@@ -1,7 +1,6 @@
 """What a user writes: a kernel with its inputs, reference, variants and mutations.
 
-A ``Kernel`` collects functions; nothing runs until the guard asks. Steps are plain frozen values; ``plan.py``
-turns them into the plans that travel.
+A ``Kernel`` collects functions; nothing runs until the guard asks. Steps are in ``step.py``.
 """
 
 from __future__ import annotations
@@ -11,73 +10,24 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Floor
+from pytest_kernelperf.step import At, Copy, Fill, Launch, cdiv
 
 Arrays = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
 PlanFunction = Callable[..., "Sequence[Launch | Fill | Copy]"]
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 
+Build = Literal["hiprtc", "device", "object"]
+"""How a kernel's code object is made: from a plain .hip file, from one with host code too, or it is there already."""
+
+OBJECT_SUFFIXES = frozenset({".hsaco", ".co", ".cubin", ".hipfb"})
+
 __all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "Mutation", "Tolerance", "Variant", "cdiv"]
-
-
-def cdiv(numerator: int, denominator: int) -> int:
-    """Divide and round up: the workgroups that cover ``numerator`` threads ``denominator`` at a time.
-
-    Raises:
-        UsageError: ``denominator`` is not positive or ``numerator`` is negative.
-    """
-    if denominator <= 0 or numerator < 0:
-        raise UsageError(
-            f"cdiv needs a numerator of 0 or more and a positive denominator, not {numerator} and {denominator}"
-        )
-    return -(-numerator // denominator)
-
-
-@dataclass(frozen=True)
-class At:
-    """A buffer's address, ``offset`` elements of the buffer's own dtype into it."""
-
-    buffer: str
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One kernel launch.
-
-    ``grid`` in workgroups and ``block`` in threads, as an integer or up to three. ``args`` in the kernel's order:
-    a buffer's name, ``At(buffer, offset)``, or a numpy scalar (``np.int32(5)``; a structured scalar for a struct).
-    ``shared`` is dynamic shared memory in bytes. ``underfill`` states the fewest workgroups that are meant where the
-    launch cannot fill the device, and why.
-    """
-
-    kernel: str
-    grid: int | Sequence[int]
-    block: int | Sequence[int]
-    args: Sequence[Any] = ()
-    shared: int = 0
-    underfill: Floor | None = None
-
-
-@dataclass(frozen=True)
-class Fill:
-    """Set every byte of a buffer to ``byte`` (0 to 255), on the device."""
-
-    buffer: str
-    byte: int = 0
-
-
-@dataclass(frozen=True)
-class Copy:
-    """Copy the whole of ``source`` over ``target``, on the device; both have the same size in bytes."""
-
-    target: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -115,11 +65,16 @@ class Kernel:
 
     Args:
         name: as it stands in reports and baselines; letters, digits, ``_``, ``-`` and ``.``.
-        source: the ``.hip`` file, relative to the file that creates the kernel.
+        source: the ``.hip`` file, or a ready code object (``.hsaco``, ``.co``, ``.cubin``, an offload bundle), relative
+            to the file that creates the kernel.
         tokens: the problem sizes, each a case for every variant.
-        options: hiprtc options (``-DNAME=1``, ``-Ifolder`` relative to the source's folder, ``-std=c++17``).
+        options: compiler options (``-DNAME=1``, ``-Ifolder`` relative to the source's folder, ``-std=c++17``).
         name_expressions: template kernels to instantiate (``scale<float>``), named so in launches.
         tolerance: how far results may lie from the reference; bit for bit when left out.
+        build: ``hiprtc`` (the default for sources); ``device`` for a file that also holds host code, which hipcc,
+            amdclang++ or nvcc then compiles device-only; ``object`` (the default for ready code objects).
+        compile_commands: with ``build="device"``, the project's ``compile_commands.json`` or the folder that holds it,
+            relative like ``source``; looked for beside and above the source, and in ``build`` there, when left out.
 
     Raises:
         UsageError: a name, size or option that cannot be used, in one sentence.
@@ -134,6 +89,8 @@ class Kernel:
         options: Sequence[str] = (),
         name_expressions: Sequence[str] = (),
         tolerance: Tolerance | None = None,
+        build: Build | None = None,
+        compile_commands: str | Path | None = None,
     ) -> None:
         allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
         if not isinstance(name, str) or not name or name.startswith(".") or not set(name) <= allowed or len(name) > 100:
@@ -152,6 +109,11 @@ class Kernel:
         self.tolerance = tolerance
         self.module_path = Path(sys._getframe(1).f_globals.get("__file__", "."))
         self.source = (self.module_path.parent / source).resolve()
+        self.build = _build(name, self.source, build)
+        if compile_commands is not None and self.build != "device":
+            raise UsageError(f'kernel {name}: compile_commands is read with build="device" only: add that')
+        given = compile_commands
+        self.compile_commands = None if given is None else (self.module_path.parent / given).resolve()
         self.variants: dict[str, Variant] = {}
         self.mutations: dict[str, Mutation] = {}
         self._inputs: Callable[..., Arrays] | None = None
@@ -293,3 +255,12 @@ class Kernel:
                     f"{where}: {name} must be {inputs[name].dtype} {inputs[name].shape} like its buffer, not {came}"
                 )
         return dict(expected)
+
+
+def _build(name: str, source: Path, build: Build | None) -> Build:
+    """Return how the code object is made; the file's ending says where the test does not."""
+    if build is None:
+        return "object" if source.suffix in OBJECT_SUFFIXES else "hiprtc"
+    if build not in get_args(Build):
+        raise UsageError(f"kernel {name}: build is one of {', '.join(get_args(Build))}, not {build!r}")
+    return build

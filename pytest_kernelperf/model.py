@@ -119,18 +119,36 @@ class Plan(Frozen, frozen=True):
         return digest_of(Plan(bare))
 
 
+class DeviceBuild(Frozen, frozen=True, tag="device"):
+    """The source also holds host code, so that a real compiler makes its device code.
+
+    ``compiler`` and ``architecture`` are what the project's compile commands name, empty where they name none.
+    """
+
+    compiler: str = ""
+    architecture: str = ""
+
+
+class ReadyObject(Frozen, frozen=True, tag="object"):
+    """There is no source: the file is a code object, or an offload bundle; ``digest`` is its SHA-256."""
+
+    digest: str
+
+
 class SourceBundle(Frozen, frozen=True):
     """A kernel's source with the project headers it includes: all that its compiler gets to see.
 
     ``files`` maps paths relative to the main file's folder (posix, ``main`` among them) to text.
-    ``options`` are hiprtc options, user's only (``-D``, ``-I``, ``-std``).
+    ``options`` are compiler options, the project's only (``-D``, ``-I``, ``-std``).
     ``name_expressions`` are kernels to instantiate (``scale<float>``).
+    ``build`` is unset where hiprtc compiles it: an unset field is not written, so older digests stay as they are.
     """
 
     main: str
     files: dict[str, str]
     options: tuple[str, ...] = ()
     name_expressions: tuple[str, ...] = ()
+    build: DeviceBuild | ReadyObject | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def digest(self) -> str:
@@ -166,6 +184,7 @@ class CodeObject(Frozen, frozen=True):
     """A compiled module: its bytes, their SHA-256, and what it says of each kernel.
 
     ``lowered_names`` maps name expressions (``scale<float>``) to the names in the object; both are keys of ``kernels``.
+    ``cannot_run`` says why this device cannot run it; what it says of its kernels is then another device's, or empty.
     """
 
     digest: str
@@ -173,6 +192,7 @@ class CodeObject(Frozen, frozen=True):
     kernels: dict[str, KernelFacts]
     log: str = ""
     lowered_names: dict[str, str] = {}
+    cannot_run: str = ""
 
 
 # --- which case -------------------------------------------------------------------------------
@@ -319,6 +339,7 @@ class Verdict(str, Enum):
     IMPROVED = "improved"
     NEW = "new"
     ACCEPTED = "accepted"
+    SKIPPED = "skipped"  # cannot run on this device; its plan was judged all the same
     CAUGHT = "caught"  # a mutation that the reference noticed
     WRONG = "wrong"
     STARVED = "starved"

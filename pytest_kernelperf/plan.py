@@ -1,20 +1,18 @@
-"""From what a user wrote to plain data: plans and source bundles, with everything wrong refused in one sentence.
+"""From what a user wrote to plain data: plans, with everything wrong refused in one sentence.
 
 All checks that need no device are here; ``check_signature`` needs the compiled code object's metadata.
 """
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pytest_kernelperf.errors import UsageError
-from pytest_kernelperf.kernel import Arrays, At, Copy, Fill, Kernel, Launch, PlanFunction
+from pytest_kernelperf.kernel import Arrays, At, Copy, Fill, Launch, PlanFunction
+from pytest_kernelperf.kernel_name import find_kernel
 from pytest_kernelperf.model import (
     Argument,
     BufferArgument,
@@ -30,13 +28,11 @@ from pytest_kernelperf.model import (
     Parameter,
     Plan,
     ScalarArgument,
-    SourceBundle,
     Step,
 )
 
 # A dispatch counts its threads per axis in 32 bits, on AMD and in HIP's own checks.
 MOST_THREADS_PER_AXIS = 2**32 - 1
-_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
 _KINDS = {"i": "signed", "u": "unsigned", "f": "float", "b": "bool", "V": "struct"}
 
 
@@ -162,11 +158,12 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
         if not isinstance(step, LaunchStep):
             continue
         where = f"{case}, step {place + 1} ({step.kernel})"
-        if step.kernel not in code.kernels:
+        name = find_kernel(code.kernels, step.kernel)
+        if name is None:
             raise UsageError(
                 f"{where}: the source has no such kernel; it has {', '.join(sorted(code.kernels)) or 'none'}"
             )
-        parameters = code.kernels[step.kernel].parameters
+        parameters = code.kernels[name].parameters
         if parameters is None:
             continue
         if len(parameters) != len(step.arguments):
@@ -202,44 +199,3 @@ def _argument_problem(argument: Argument, parameter: Parameter, dtypes: dict[str
 
 def _described(parameter: Parameter) -> str:
     return f"a {parameter.kind} value of {parameter.size_bytes} bytes"
-
-
-def collect_bundle(kernel: Kernel, extra_options: Sequence[str] = ()) -> SourceBundle:
-    """Read a kernel's source and, recursively, the project headers that it includes.
-
-    Headers are looked up beside the including file and in ``-I`` folders (relative to the source's folder); what is
-    found in neither is left to the compiler. Paths in the bundle are relative to the folder that holds them all, and
-    ``-I`` options are rewritten to match, so that compiling needs nothing but the bundle.
-
-    Raises:
-        UsageError: the source cannot be read.
-    """
-    options = (*kernel.options, *extra_options)
-    folders = [(kernel.source.parent / option[2:]).resolve() for option in options if option.startswith("-I")]
-    texts: dict[Path, str] = {}
-    waiting = [kernel.source]
-    while waiting:
-        path = waiting.pop()
-        if path in texts:
-            continue
-        try:
-            texts[path] = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"kernel {kernel.name}: cannot read {path} as UTF-8 text ({error})") from None
-        for quoted, angled in _INCLUDE.findall(texts[path]):
-            places = [path.parent, *folders] if quoted else folders
-            found = (candidate for place in places if (candidate := (place / (quoted or angled)).resolve()).is_file())
-            waiting.extend(path for path in [next(found, None)] if path is not None)
-    root = Path(os.path.commonpath([path.parent for path in texts]))
-    return SourceBundle(
-        main=kernel.source.relative_to(root).as_posix(),
-        files={path.relative_to(root).as_posix(): text for path, text in sorted(texts.items())},
-        options=tuple(_relative_option(option, kernel.source.parent, root) for option in options),
-        name_expressions=kernel.name_expressions,
-    )
-
-
-def _relative_option(option: str, folder: Path, root: Path) -> str:
-    if not option.startswith("-I"):
-        return option
-    return "-I" + Path(os.path.relpath((folder / option[2:]).resolve(), root)).as_posix()

@@ -85,6 +85,17 @@ def read_amd(data: bytes) -> dict[str, KernelFacts]:
         }
 
 
+def read_target(data: bytes) -> str:
+    """The architecture that an AMD code object is for, without features (``gfx1151``); empty where it does not say.
+
+    Raises:
+        CodeObjectError: damaged.
+    """
+    with refusing_damage("AMD"):
+        target = str(_metadata(Elf(data)).get("amdhsa.target", ""))
+        return target.rpartition("--")[2].split(":")[0]
+
+
 def _bundled(data: bytes) -> Iterator[tuple[str, bytes]]:
     at = len(BUNDLE_MAGIC) + 8
     (count,) = struct.unpack_from("<Q", data, len(BUNDLE_MAGIC))

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import Record
+from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
 from pytest_kernelperf.plugin.display import Display
 from pytest_kernelperf.plugin.office import Office
@@ -47,6 +47,8 @@ class Checker:
         self._item.stash[RECORD] = record
         if record.decision.fails:
             pytest.fail(failure_text(record, self._office.settings.command), pytrace=False)
+        if record.decision.verdict is Verdict.SKIPPED:
+            pytest.skip(record.decision.reason)
 
 
 class Active:

@@ -12,7 +12,8 @@ from pytest_kernelperf.report.text import guard_command
 _ORDER = (
     Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.UNNOTICED, Verdict.STARVED,
     Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.INVALID, Verdict.UNDECIDED,
-    Verdict.ACCEPTED, Verdict.IMPROVED, Verdict.NEW, Verdict.UNCHANGED, Verdict.IDENTICAL, Verdict.CAUGHT,
+    Verdict.ACCEPTED, Verdict.IMPROVED, Verdict.NEW, Verdict.UNCHANGED, Verdict.IDENTICAL, Verdict.SKIPPED,
+    Verdict.CAUGHT,
 )  # fmt: skip
 
 

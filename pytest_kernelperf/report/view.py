@@ -51,10 +51,14 @@ def view_of(run: Run) -> TableView:
 
 def _table(kernel: str, records: Iterable[Record], device: DeviceFacts) -> KernelTable:
     ordered = sorted(records, key=lambda record: record.case.tokens)  # variants as the run has them
+    skipped = [one_line(r.decision.reason) for r in ordered if r.decision.verdict is Verdict.SKIPPED]
     return KernelTable(
         kernel=one_line(kernel),
         rows=tuple(Row(_cells(record, device), record.decision.fails) for record in ordered),
-        notes=tuple(f"{case_text(record)}: {one_line(note)}" for record in ordered for note in record.notes),
+        notes=(
+            *(f"skipped: {reason}" for reason in dict.fromkeys(skipped)),
+            *(f"{case_text(record)}: {one_line(note)}" for record in ordered for note in record.notes),
+        ),
     )
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import CompileError
+from pytest_kernelperf.kernel_name import find_kernel
 from pytest_kernelperf.model import CodeObject, SourceBundle, digest_of_bytes
+from pytest_kernelperf.runtime.built_in import built_in_headers, header_folder
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.name import written_names
 
@@ -18,6 +22,7 @@ _ERROR = re.compile(
     r"^(?P<file>[^\n:(]+)(?::|\()(?P<line>\d+)(?::(?:\d+:)?|\):)\s*(?:fatal |catastrophic )?error:\s*(?P<message>.+)$",
     re.MULTILINE,
 )
+_NONE: Mapping[str, str] = MappingProxyType({})
 _ANY_ERROR = re.compile(r"^.*\berror\b.*$", re.MULTILINE | re.IGNORECASE)
 
 
@@ -33,23 +38,39 @@ def compile_bundle(
         CompileError: the compiler refuses it, or a kernel is missing; one sentence, and ``log``.
     """
     headers = include_names(bundle)
+    if device.chosen.name == "rocm":
+        headers = built_in_headers(device.chosen.hiprtc) | headers
     with _Program(device, bundle, headers) as program:
         for expression in bundle.name_expressions:
             program.must("hiprtcAddNameExpression", expression.encode())
         log = program.compile(compile_options(device, bundle, architecture))
         lowered = {name: program.lowered_name(name) for name in bundle.name_expressions}
         data = program.code()
+    return describe_code(bundle, data, log, kernels, lowered)
+
+
+def describe_code(
+    bundle: SourceBundle, data: bytes, log: str, kernels: tuple[str, ...], lowered: Mapping[str, str] = _NONE
+) -> CodeObject:
+    """What a code object's bytes say of its kernels, by their symbols and by the names that people write.
+
+    ``lowered``: symbols of the bundle's name expressions, where the compiler told them.
+
+    Raises:
+        CompileError: one of ``kernels`` is not in it.
+        CodeObjectError: it cannot be read.
+    """
     facts = dict(read_kernels(data))
-    lowered = written_names(facts) | lowered
-    facts |= {name: facts[plain] for name, plain in lowered.items() if plain in facts}
-    missing = [name for name in kernels if name not in facts]
-    if missing:
-        raise CompileError(
-            f"{bundle.main} compiles but has no kernel {missing[0]!r}: it has {', '.join(sorted(facts)) or 'none'}; "
-            "check its spelling, or add its name expression if it is a template",
-            log,
-        )
-    return CodeObject(digest_of_bytes(data), data, facts, log, lowered)
+    names = written_names(facts) | dict(lowered)
+    facts |= {name: facts[symbol] for name, symbol in names.items() if symbol in facts}
+    for name in kernels:
+        if find_kernel(facts, name) is None:
+            raise CompileError(
+                f"{bundle.main} has no kernel {name!r}: it has {', '.join(sorted(facts)) or 'none'}; "
+                "check its spelling, or add its name expression if it is a template",
+                log,
+            )
+    return CodeObject(digest_of_bytes(data), data, facts, log, names)
 
 
 def include_names(bundle: SourceBundle) -> dict[str, str]:
@@ -95,6 +116,8 @@ def compile_options(device: Device, bundle: SourceBundle, architecture: str = ""
         option for option in _joined(bundle.options) if not (option.startswith("-I") and not option[2:].startswith("/"))
     ]
     if device.chosen.name == "rocm":
+        folder = header_folder(device.chosen.hiprtc)
+        options += [f"-I{folder}"] if folder is not None else []
         options.append(f"--gpu-architecture={architecture or device.architecture}")
     elif architecture:  # the cuda runtime's library takes its device's unless the user's options name one
         options.append(f"--gpu-architecture={architecture}")

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from collections.abc import Iterable
 
+from pytest_kernelperf.kernel_name import find_kernel
 from pytest_kernelperf.runtime.loop_native import open_library
 
 MOST_CHARACTERS = 65536
 
 
 def written_names(symbols: Iterable[str]) -> dict[str, str]:
-    """For each C++ symbol, the name without return type and parameters; names that two symbols share are left out."""
-    found: dict[str, list[str]] = {}
+    """For each C++ symbol, the name without return type and parameters; with parameters where two symbols share it."""
+    found: dict[str, dict[str, str]] = {}
     for symbol in symbols:
         if symbol.startswith("_Z"):
-            found.setdefault(bare_name(demangle(symbol)), []).append(symbol)
-    return {name: symbols_of[0] for name, symbols_of in found.items() if len(symbols_of) == 1}
+            whole = demangle(symbol).removeprefix("void ")
+            found.setdefault(bare_name(whole), {})[whole] = symbol
+    names: dict[str, str] = {}
+    for bare, overloads in found.items():
+        names |= overloads if len(overloads) > 1 else dict.fromkeys([bare], *overloads.values())
+    return names
 
 
 def find_symbol(symbols: Iterable[str], written: str) -> str | None:
-    """The symbol that a name or name expression means, or None; spaces and integer suffixes do not matter."""
-    wanted = _plain(written)
-    fitting = [symbol for name, symbol in written_names(symbols).items() if _plain(name) == wanted]
-    return fitting[0] if len(fitting) == 1 else None
+    """The symbol that a name or name expression means (``kernel_name.find_kernel``), or None."""
+    names = written_names(symbols)
+    found = find_kernel(names, written)
+    return None if found is None else names[found]
 
 
 def bare_name(demangled: str) -> str:
@@ -43,7 +47,3 @@ def demangle(symbol: str) -> str:
     text = ctypes.create_string_buffer(MOST_CHARACTERS)
     failed = open_library().kernelperf_demangle(symbol.encode(), text, len(text))
     return symbol if failed else text.value.decode(errors="replace")
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"(?<=\d)[uUlL]+\b", "", re.sub(r"\s+", "", name.lstrip("&")))

@@ -21,12 +21,13 @@ from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
     Work,
+    count_workgroups,
     is_identical,
     obstacle_to_replay,
     record_of,
     starved_expected,
 )
-from pytest_kernelperf.session.subject import Subject, SubjectSource, target_facts
+from pytest_kernelperf.session.subject import Subject, SubjectSource
 from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Sleep, Taken, Timer, blocks_for, compare_taken
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.comparison import middle_time_us, process_medians_us
@@ -112,7 +113,7 @@ class Guard:
         except (WorkerCrashed, WorkerHung, KernelperfError) as error:
             kind = _failure_kind(error)
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
-        if keep is not None and work.subject is not None:
+        if keep is not None and work.subject is not None and not work.subject.code.cannot_run:
             keep(work.subject.code, work.subject.bundle)
         return record_of(work, test)
 
@@ -125,6 +126,9 @@ class Guard:
     def _judge(self, work: Work) -> None:
         """Go through the phases in the order of the verdicts; stop when the case is decided."""
         self._prepare(work)
+        count_workgroups(work, self.facts, self.settings.target)
+        if work.evidence.cannot_run:
+            return
         self._run(work)
         if work.spec.mutation_of or not self._recall(work):
             return
@@ -141,12 +145,13 @@ class Guard:
                 self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
             work.subject = self._subjects.prepare(work.spec)
 
-    def _compile(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
+    def _compile(self, bundle: SourceBundle, data: bytes, case: CaseId) -> CodeObject:
         self._progress(case, "compiling")
-        return self._workers.compile(bundle, (), case=case)
+        target = self.settings.target.architecture if self.settings.target is not None else ""
+        return self._workers.compile(bundle, (), case=case, data=data, target=target)
 
     def _run(self, work: Work) -> None:
-        """Run the plan once, compare its outputs, and count its workgroups."""
+        """Run the plan once and compare its outputs."""
         subject = _ready(work)
         self._progress(work.spec.case, "checking results")
         with self._machine.shared():
@@ -154,12 +159,9 @@ class Guard:
             got = self._workers.run(work.spec.case, subject.plan, subject.code, subject.inputs, names)
         tolerance = work.spec.kernel.tolerance
         mismatches = (find_mismatch(name, got[name], subject.expected[name], tolerance) for name in names)
-        judged = target_facts(self.facts, self.settings.target)
         work.evidence = msgspec.structs.replace(
             work.evidence,
             mismatch=next((found for found in mismatches if found is not None), None),
-            fills=judge.fills_of(subject.judged_plan, judged.compute_units, judged.warp_size),
-            device=judged.architecture if self.settings.target else judged.name,
             profilers=self._workers.profilers,
         )
 

@@ -23,9 +23,16 @@ class Workers(Measures, Protocol):
         """Return the device's facts."""
 
     def compile(
-        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
+        self,
+        bundle: SourceBundle,
+        kernels: tuple[str, ...],
+        *,
+        case: CaseId | None = None,
+        process: int = 0,
+        data: bytes = b"",
+        target: str = "",
     ) -> CodeObject:
-        """Compile a bundle."""
+        """Compile a bundle, or take the ready code object ``data``; ``target``: the architecture judged for."""
 
     def run(
         self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]

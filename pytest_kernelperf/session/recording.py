@@ -12,10 +12,10 @@ from pytest_kernelperf.baseline.format import BaselineCase
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.model import Measurement, Record
-from pytest_kernelperf.session.subject import Subject
+from pytest_kernelperf.model import DeviceFacts, Measurement, Record
+from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
-from pytest_kernelperf.settings import CaseSettings
+from pytest_kernelperf.settings import CaseSettings, Target
 from pytest_kernelperf.stats.comparison import middle_time_us
 
 STORE_ANEW = "pytest --kernelperf --update-baselines=REASON"
@@ -49,6 +49,19 @@ def record_of(work: Work, test: str) -> Record:
         stored=work.evidence.stored,
     )
     return _with_times(_with_subject(record, work), work)
+
+
+def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> None:
+    """Count what the plan launches, which needs no device, and note whether this one can run it."""
+    if work.subject is None:
+        return
+    judged = target_facts(facts, target)
+    work.evidence = msgspec.structs.replace(
+        work.evidence,
+        fills=judge.fills_of(work.subject.judged_plan, judged.compute_units, judged.warp_size),
+        device=judged.name if target is None else judged.architecture,
+        cannot_run=work.subject.code.cannot_run,
+    )
 
 
 def is_identical(subject: Subject, accepted: BaselineCase) -> bool:

@@ -13,13 +13,16 @@ import numpy as np
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, UsageError
 from pytest_kernelperf.kernel import Kernel, Mutation, Variant
-from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, Plan, SourceBundle
-from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature, collect_bundle
+from pytest_kernelperf.kernel_name import find_kernel
+from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, KernelFacts, Plan, SourceBundle
+from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature
 from pytest_kernelperf.settings import Target
+from pytest_kernelperf.source import collect_bundle, is_ready, read_ready_object
 from pytest_kernelperf.worker.array import InputSet
 
 Reference = Mapping[str, "np.ndarray[Any, np.dtype[Any]]"]
-Compile = Callable[[SourceBundle, CaseId], CodeObject]
+Compile = Callable[[SourceBundle, bytes, CaseId], CodeObject]
+"""From a bundle, and the bytes of a ready code object (empty where there is a source), for a case."""
 
 # Cases come size by size, so one kernel's inputs at one size are in use at a time; two kernels may take turns.
 KEPT_SIZES = 2
@@ -46,13 +49,18 @@ class Subject:
     @property
     def instruction_digests(self) -> dict[str, str]:
         """The digest of each kernel that the plan launches."""
-        return {step.kernel: self.code.kernels[step.kernel].instruction_digest for step in self.plan.launches}
+        return {name: facts.instruction_digest for name, facts in self._launched.items()}
 
     @property
     def resources(self) -> dict[str, dict[str, int]]:
         """What each launched kernel uses, where the code object says."""
-        found = {step.kernel: self.code.kernels[step.kernel].resources for step in self.plan.launches}
-        return {name: resources for name, resources in found.items() if resources}
+        return {name: facts.resources for name, facts in self._launched.items() if facts.resources}
+
+    @property
+    def _launched(self) -> dict[str, KernelFacts]:
+        """What the code object says of each launched kernel, by the name that the launch gives it."""
+        named = {step.kernel: find_kernel(self.code.kernels, step.kernel) for step in self.plan.launches}
+        return {launch: self.code.kernels[name] for launch, name in named.items() if name is not None}
 
 
 class SubjectSource:
@@ -78,8 +86,9 @@ class SubjectSource:
         buffers = buffer_specs(inputs)
         extra = spec.doing.options if isinstance(spec.doing, Mutation) else ()
         bundle = collect_bundle(spec.kernel, extra)
-        code = self._code(bundle, spec.case)
-        check_signature(spec.case, plan, buffers, code)
+        code = self._code(spec, bundle)
+        if code.kernels or not code.cannot_run:
+            check_signature(spec.case, plan, buffers, code)
         return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code, _moved_bytes(spec))
 
     def close(self) -> None:
@@ -103,19 +112,20 @@ class SubjectSource:
         plan: Plan = _called(f"{spec.case}, plan", build_plan, spec.case, spec.doing.function, facts, inputs)
         return plan
 
-    def _code(self, bundle: SourceBundle, case: CaseId) -> CodeObject:
+    def _code(self, spec: CaseSpec, bundle: SourceBundle) -> CodeObject:
         """Compile once; a source that does not compile fails each of its cases without being compiled again."""
         key = bundle.digest
         if key not in self._codes:
             try:
-                self._codes[key] = self._compile(bundle, case)
+                data = read_ready_object(spec.kernel) if is_ready(bundle) else b""
+                self._codes[key] = self._compile(bundle, data, spec.case)
             except KernelperfError as error:
-                self._codes[key] = error, case
+                self._codes[key] = error, spec.case
         found = self._codes[key]
         if isinstance(found, CodeObject):
             return found
         problem, first = found
-        raise type(problem)(str(problem).replace(str(first), str(case), 1)) from None
+        raise type(problem)(str(problem).replace(str(first), str(spec.case), 1)) from None
 
 
 def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:

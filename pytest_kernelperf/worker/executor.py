@@ -21,7 +21,7 @@ from pytest_kernelperf.measure.stopwatch import ScriptedActivity, ScriptedStopwa
 from pytest_kernelperf.measure.untraced import find_profilers
 from pytest_kernelperf.model import CodeObject, FillStep, LaunchStep, Plan, RuntimeName, Step
 from pytest_kernelperf.runtime import gate, kfd, nvml
-from pytest_kernelperf.runtime.compile import compile_bundle
+from pytest_kernelperf.runtime.code import make_code
 from pytest_kernelperf.runtime.hip import Device, Module
 from pytest_kernelperf.runtime.loop import Loop
 from pytest_kernelperf.worker.array import Array, lay_out, map_arrays, write_sealed
@@ -77,9 +77,10 @@ class Executor:
         return Ready(self._device.facts(), find_profilers())
 
     def compile(self, request: Compile) -> Compiled:
-        """Compile a bundle. Raises ``CompileError``."""
+        """Compile a bundle, or take a ready code object. Raises ``CompileError``."""
         self._say(f"compiling {request.bundle.main}")
-        return Compiled(compile_bundle(self._device, request.bundle, kernels=request.kernels))
+        code = make_code(self._device, request.bundle, request.kernels, request.data, request.target)
+        return Compiled(code)
 
     def run(self, request: RunOnce, fd: int) -> tuple[Outputs, int]:
         """Run the plan once, each step awaited, so that one that fails can be named; return outputs in a memory file.

@@ -54,10 +54,15 @@ class Hello(Frozen, frozen=True, tag="hello"):
 
 
 class Compile(Frozen, frozen=True, tag="compile"):
-    """Compile a bundle and check that the kernels are in it."""
+    """Compile a bundle, or take the ready code object ``data``, and check that the kernels are in it.
+
+    ``target``: the architecture that plans are judged for, where this device cannot run the code; empty: none is set.
+    """
 
     bundle: SourceBundle
     kernels: tuple[str, ...]
+    data: bytes = b""
+    target: str = ""
 
 
 class RunOnce(Frozen, frozen=True, tag="run"):

@@ -109,14 +109,23 @@ class WorkerPool:
         return self._facts
 
     def compile(
-        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
+        self,
+        bundle: SourceBundle,
+        kernels: tuple[str, ...],
+        *,
+        case: CaseId | None = None,
+        process: int = 0,
+        data: bytes = b"",
+        target: str = "",
     ) -> CodeObject:
         """Compile a bundle; the code object must hold ``kernels`` (names as launches give them).
 
-        Raises ``CompileError`` (the compiler's words in ``log``).
+        ``data`` is a ready code object's bytes. Where the device cannot run the code, it is compiled for ``target``
+        (``gfx1151``) if there is a compiler for it, and ``CodeObject.cannot_run`` says why. Raises ``CompileError``
+        (the compiler's words in ``log``).
         """
         subject = f"{case}, {bundle.main}" if case else bundle.main
-        reply, _ = self._ask(process, Compile(bundle, kernels), self._limits.compile_s, subject)
+        reply, _ = self._ask(process, Compile(bundle, kernels, data, target), self._limits.compile_s, subject)
         return _expect(reply, Compiled).code
 
     def run(

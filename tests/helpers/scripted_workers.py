@@ -51,6 +51,7 @@ class ScriptedWorkers:
     noise: float = 0.001
     disturbed: int = 0
     failure: KernelperfError | None = None
+    cannot_run: str = ""
     profilers: tuple[str, ...] = ()
     requests: list[MeasureRequest] = field(default_factory=list)
     compiled: list[str] = field(default_factory=list)
@@ -61,17 +62,24 @@ class ScriptedWorkers:
         return FACTS
 
     def compile(
-        self, bundle: SourceBundle, kernels: tuple[str, ...], *, case: CaseId | None = None, process: int = 0
+        self,
+        bundle: SourceBundle,
+        kernels: tuple[str, ...],
+        *,
+        case: CaseId | None = None,
+        process: int = 0,
+        data: bytes = b"",
+        target: str = "",
     ) -> CodeObject:
         """Make a code object of the kernels that stand in the source, one a line: ``kernel NAME ...``."""
-        text = bundle.files[bundle.main]
+        text = bundle.files.get(bundle.main, data.decode())
         self.compiled.append(bundle.digest)
         if self.failure is not None:
             raise self.failure
         lines = [line.split() for line in text.splitlines() if line.startswith("kernel ")]
         facts = {words[1]: KernelFacts(digest_of([words, list(bundle.options)])) for words in lines}
         data = repr(lines).encode()
-        return CodeObject(digest_of_bytes(data), data, facts)
+        return CodeObject(digest_of_bytes(data), data, facts, cannot_run=self.cannot_run)
 
     def run(
         self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -13,7 +14,8 @@ from pytest_kernelperf.runtime.hip import Device
 
 
 def device(runtime: str) -> Device:
-    return cast(Device, SimpleNamespace(chosen=SimpleNamespace(name=runtime), architecture="gfx1151"))
+    chosen = SimpleNamespace(name=runtime, hiprtc=Path("/nowhere/lib/libhiprtc.so"))
+    return cast(Device, SimpleNamespace(chosen=chosen, architecture="gfx1151"))
 
 
 def test_headers_go_in_under_the_names_that_sources_write() -> None:

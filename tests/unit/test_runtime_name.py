@@ -24,9 +24,21 @@ def test_return_type_and_parameters_are_left_out(demangled: str, bare: str) -> N
     assert bare_name(demangled) == bare
 
 
-def test_a_name_that_two_symbols_share_is_nobodys() -> None:
-    """Overloads cannot be told apart by name, so neither is offered; plain C names stay as they are."""
-    assert written_names(["_Z5scalePf", "_Z5scalePi", "_Z4fillPf", "count"]) == {"fill": "_Z4fillPf"}
+def test_a_name_that_two_symbols_share_needs_its_parameters() -> None:
+    """Overloads are told apart by their parameters; plain C names stay as they are."""
+    symbols = ["_Z5scalePf", "_Z5scalePi", "_Z4fillPf", "count"]
+    assert written_names(symbols) == {
+        "scale(float*)": "_Z5scalePf", "scale(int*)": "_Z5scalePi", "fill": "_Z4fillPf",
+    }  # fmt: skip
+    assert find_symbol(symbols, "scale(int *)") == "_Z5scalePi"
+    assert find_symbol(symbols, "scale") is None
+
+
+@pytest.mark.parametrize("written", ["scale<float>", "(anonymous namespace)::scale<float>"])
+def test_an_anonymous_namespace_need_not_be_written(written: str) -> None:
+    """The source's own spelling has no name for it."""
+    symbol = "_ZN12_GLOBAL__N_15scaleIfEEvPT_iS1_"
+    assert find_symbol([symbol, "_ZN2ns5scaleIfEEvPT_iS1_"], written) == symbol
 
 
 @pytest.mark.parametrize("written", ["tile<4, float>", "tile<4u,float>", " tile< 4 , float > ", "&tile<4,float>"])

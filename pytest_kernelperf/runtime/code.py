@@ -1,0 +1,109 @@
+"""A bundle's code object, whichever way it is made: hiprtc, a device-only compile, or a file that is there already.
+
+The cpu runtime cannot run code for a GPU. What can be said of it is said all the same: its kernels, their arguments
+and registers, from a code object for the architecture that plans are judged for, which ``cannot_run`` marks.
+"""
+
+from __future__ import annotations
+
+from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, unbundle
+from pytest_kernelperf.code_object.read import architecture_of
+from pytest_kernelperf.errors import CodeObjectError, CompileError, RuntimeUnavailable
+from pytest_kernelperf.model import CodeObject, DeviceBuild, ReadyObject, SourceBundle
+from pytest_kernelperf.runtime.compile import compile_bundle, describe_code
+from pytest_kernelperf.runtime.device_build import build_device, launches_kernels
+from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.resource import with_resources
+from pytest_kernelperf.runtime.toolchain import find_toolchain
+
+# What code is checked for where neither the project nor its compile commands name an AMD GPU.
+USUAL_TARGET = "gfx1151"
+
+
+def make_code(
+    device: Device, bundle: SourceBundle, kernels: tuple[str, ...] = (), data: bytes = b"", target: str = ""
+) -> CodeObject:
+    """Make or take a bundle's code object. ``data``: a ready object's bytes; ``target``: the judged architecture.
+
+    Raises:
+        CompileError: it does not compile, is for another device, or lacks one of ``kernels``.
+        RuntimeUnavailable: no compiler for it is here.
+    """
+    build = bundle.build
+    if isinstance(build, DeviceBuild):
+        return _device_code(device, bundle, build, kernels, target)
+    if isinstance(build, ReadyObject):
+        return _ready_code(device, bundle, kernels, data, target)
+    return with_resources(device, compile_bundle(device, bundle, kernels=kernels))
+
+
+def _device_code(
+    device: Device, bundle: SourceBundle, build: DeviceBuild, kernels: tuple[str, ...], target: str
+) -> CodeObject:
+    runtime = device.chosen.name
+    if runtime == "cpu":
+        return _device_code_on_cpu(device, bundle, build, kernels, target)
+    toolchain = find_toolchain(runtime, build.compiler)
+    data, log = build_device(toolchain, bundle, device.architecture)
+    return with_resources(device, describe_code(bundle, data, log, kernels))
+
+
+def _device_code_on_cpu(
+    device: Device, bundle: SourceBundle, build: DeviceBuild, kernels: tuple[str, ...], target: str
+) -> CodeObject:
+    """Run it if the cpu runtime can compile it; else compile it for the target, to be checked and not run."""
+    if launches_kernels(bundle):
+        why = "it launches kernels with <<<>>>"
+    else:
+        try:
+            return compile_bundle(device, bundle, kernels=kernels)
+        except CompileError as error:
+            why = str(error)
+    needs = f"{bundle.main} needs a GPU, since the cpu runtime cannot compile it ({why})"
+    architecture = next((name for name in (target, build.architecture) if name.startswith("gfx")), USUAL_TARGET)
+    try:
+        toolchain = find_toolchain("cpu", build.compiler)
+    except RuntimeUnavailable as error:
+        return _unread(f"{needs}; its launches were counted, its arguments not checked: {error}")
+    by = f"{toolchain.program.rpartition('/')[2]} for {architecture}"
+    try:
+        data, log = build_device(toolchain, bundle, architecture)
+    except CompileError as error:
+        if toolchain.bare:
+            return _unread(f"{needs}; its launches were counted, its arguments not checked, since {by} alone: {error}")
+        raise
+    said = f"{needs}; its launches were counted and checked against its code by {by}"
+    return _unrun(describe_code(bundle, data, log, kernels), said)
+
+
+def _ready_code(device: Device, bundle: SourceBundle, kernels: tuple[str, ...], data: bytes, target: str) -> CodeObject:
+    """Take a code object as it is: of an offload bundle, the part for this device."""
+    own = device.architecture if device.chosen.name == "rocm" else target if target.startswith("gfx") else ""
+    try:
+        if data.startswith((BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC)):
+            data = unbundle(data, own)
+        made_for = architecture_of(data)
+        code = describe_code(bundle, data, "", kernels)
+    except CodeObjectError as error:
+        raise CompileError(f"{bundle.main}: {error}") from error
+    runs_on = {"cpu": "cpu", "cuda": "cuda"}.get(device.chosen.name, own)
+    if made_for == runs_on or (device.chosen.name == "rocm" and made_for in ("", own)):
+        return with_resources(device, code)
+    if device.chosen.name == "cpu":
+        said = f"{bundle.main} is code for {_named(made_for)}, which the cpu runtime cannot run"
+        return _unrun(code, f"{said}; its launches were counted and checked against it")
+    raise CompileError(
+        f"{bundle.main} is code for {_named(made_for)}, and this device is {device.architecture}: build it for that"
+    )
+
+
+def _named(architecture: str) -> str:
+    return {"cuda": "an NVIDIA GPU", "cpu": "the cpu runtime", "": "an AMD GPU"}.get(architecture, architecture)
+
+
+def _unread(cannot_run: str) -> CodeObject:
+    return CodeObject("", b"", {}, cannot_run=cannot_run)
+
+
+def _unrun(code: CodeObject, cannot_run: str) -> CodeObject:
+    return CodeObject(code.digest, b"", code.kernels, code.log, code.lowered_names, cannot_run)

@@ -1,0 +1,76 @@
+"""Device code of a file that also holds host code, by a real compiler: the bundle is laid out, compiled and read."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, unbundle
+from pytest_kernelperf.errors import CompileError, RuntimeUnavailable
+from pytest_kernelperf.model import SourceBundle
+from pytest_kernelperf.runtime.compile import first_error
+from pytest_kernelperf.runtime.toolchain import Toolchain, cuda_headers
+
+MOST_LOG_CHARACTERS = 1_000_000
+_COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+
+
+def build_device(toolchain: Toolchain, bundle: SourceBundle, architecture: str) -> tuple[bytes, str]:
+    """Compile a bundle's device code; the code object's bytes and the compiler's words, its command first.
+
+    Nothing but the bundle's files and the system's headers is seen, and no path of this machine gets into the object.
+
+    Raises:
+        CompileError: the compiler refuses it; one sentence, and ``log``.
+        RuntimeUnavailable: the compiler does not start.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelperf-") as name:
+        folder, output = Path(name, "source"), Path(name, "code")
+        main = _lay_out(bundle, folder)
+        own = cuda_headers(Path(name, "hip")) if toolchain.kind == "nvcc" else []
+        command = [*toolchain.command(bundle.options, architecture, main, str(output)), *own]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except OSError as error:
+            raise RuntimeUnavailable(f"the compiler {toolchain.program} does not start ({error})") from error
+        words = done.stdout.decode(errors="replace")[:MOST_LOG_CHARACTERS].replace(f"{name}/", "")
+        log = f"{' '.join(command)}\n{words}".replace(f"{name}/", "")
+        if done.returncode != 0 or not output.is_file():
+            raise CompileError(f"{bundle.main} does not compile: {first_error(words, bundle.main)}", log)
+        data = output.read_bytes()
+    return (unbundle(data, architecture) if data.startswith(BUNDLE_MAGIC) else data), log
+
+
+def launches_kernels(bundle: SourceBundle) -> bool:
+    """Whether a file of the bundle holds ``<<<``, outside of comments and texts."""
+    return any("<<<" in _COMMENT_OR_TEXT.sub("", text) for text in bundle.files.values())
+
+
+def _lay_out(bundle: SourceBundle, folder: Path) -> str:
+    """Write the bundle's files; the file to compile, which names the templates that are to be instantiated."""
+    for path, text in bundle.files.items():
+        target = folder / path
+        if not target.resolve().is_relative_to(folder.resolve()):
+            raise CompileError(f"the source bundle names a file outside of itself: {path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    if not bundle.name_expressions:
+        return bundle.main
+    # A host function that takes a kernel's address has it instantiated, whatever its parameters are.
+    addresses = "\n".join(
+        f"__attribute__((unused)) static auto kernelperf_instance_{at}() {{ return &{expression.lstrip('&')}; }}"
+        for at, expression in enumerate(bundle.name_expressions)
+    )
+    unit = posixpath.join(posixpath.dirname(bundle.main), "kernelperf_unit.hip")
+    (folder / unit).write_text(f'#include "{posixpath.basename(bundle.main)}"\n{addresses}\n', encoding="utf-8")
+    return unit

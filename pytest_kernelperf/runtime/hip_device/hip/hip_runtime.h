@@ -1,0 +1,29 @@
+// HIP's device side for clang alone, without ROCm: enough to compile kernels for an AMD GPU, so that their names,
+// arguments and registers can be checked where they cannot run. Mathematics is what the compiler has built in; what it
+// lacks (tanhf, erff, powf and others of AMD's device library) is left undeclared, and the compiler says so.
+// Host calls are declared, never defined: of a file that also holds host code the device's part alone is compiled.
+#pragma once
+
+#define __host__ __attribute__((host))
+#define __device__ __attribute__((device))
+#define __global__ __attribute__((global))
+#define __shared__ __attribute__((shared))
+#define __constant__ __attribute__((constant))
+#define __managed__ __attribute__((managed))
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...) KERNELPERF_BOUNDS(__VA_ARGS__, KERNELPERF_TWO_BOUNDS, KERNELPERF_ONE_BOUND, 0)(__VA_ARGS__)
+#define KERNELPERF_BOUNDS(first, second, chosen, ...) chosen
+#define KERNELPERF_ONE_BOUND(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
+#define KERNELPERF_TWO_BOUNDS(threads, waves) KERNELPERF_ONE_BOUND(threads) __attribute__((amdgpu_waves_per_eu(waves)))
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__ 1
+#endif
+
+#include <kernelperf_device/type.h>
+#include <kernelperf_device/host.h>
+#include <kernelperf_device/builtin.h>
+#include <kernelperf_device/math.h>
+#include <kernelperf_device/wave.h>
