@@ -251,7 +251,7 @@ def test_a_cuda_device_counts_multiprocessors(tmp_path: Path) -> None:
 
 
 def test_a_cuda_device_says_what_compiles_and_what_drives_it(tmp_path: Path) -> None:
-    """NVRTC's version and the driver's, which /sys names more exactly than CUDA does; shared memory as it can be had."""
+    """NVRTC's version and the driver's, which /sys names more exactly than CUDA; shared memory as it can be had."""
     facts = gpu_facts(tmp_path, WrittenDevice("cuda", "sm_90"))
 
     assert (facts.compiler, facts.driver, facts.max_shared_bytes) == ("nvrtc 9.0", "CUDA 13.0", 232448)
