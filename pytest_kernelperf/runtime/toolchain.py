@@ -47,16 +47,21 @@ class Toolchain:
     bare: bool = False
 
     def command(self, options: tuple[str, ...], architecture: str, main: str, output: str) -> list[str]:
-        """The command that compiles ``main`` device-only for an architecture."""
+        """The command that compiles ``main`` device-only for an architecture.
+
+        Without a unit identifier: clang would make it of paths and options, and no two objects would be equal.
+        """
         if self.kind == "nvcc":
             kept = [word for option in options if _fits_nvcc(option) for word in _split(option)]
-            return [self.program, "-x", "cu", "-cubin", f"-arch={architecture}", *kept, main, "-o", output]
+            relaxed = ["--expt-relaxed-constexpr", "--extended-lambda"]  # as HIP's compilers have it
+            return [self.program, "-x", "cu", "-cubin", f"-arch={architecture}", *relaxed, *kept, main, "-o", output]
         own = [word for option in options if not option.startswith(_NVCC_OWN) for word in _split(option)]
         optimised = any(re.match(r"-O(?:\d|fast|s|z|g)?$", option) for option in options)
         with_library = ["-nogpulib", "-nogpuinc", "-isystem", os.fspath(small_header())] if self.bare else []
         return [
             self.program, "-x", "hip", f"--offload-arch={architecture}", "--offload-device-only",
-            "--no-gpu-bundle-output", *([] if optimised else ["-O3"]), *with_library, *own, main, "-o", output,
+            "--no-gpu-bundle-output", "-fuse-cuid=none", *([] if optimised else ["-O3"]), *with_library, *own, main,
+            "-o", output,
         ]  # fmt: skip
 
 
@@ -95,13 +100,15 @@ def find_toolchain(runtime: RuntimeName, named: str = "") -> Toolchain:
 def cuda_headers(folder: Path) -> list[str]:
     """Put HIP's headers for nvcc into a folder; the option that finds them.
 
-    They are those of the cuda runtime without its stand-ins for the C and C++ headers that NVRTC lacks.
+    They are those of the cuda runtime without its stand-ins for the C and C++ headers that NVRTC lacks, and with the
+    names of host calls.
     """
     shipped = native_path("hip_cuda/include")
     folder.mkdir()
     for name in ("hip", "kernelperf_cuda"):
         (folder / name).symlink_to(shipped / name)
-    return ["-isystem", os.fspath(folder)]
+    host = small_header() / "kernelperf_device" / "host_cuda.h"
+    return ["-isystem", os.fspath(folder), "-include", os.fspath(host)]
 
 
 def _rocm_programs(named: str) -> Iterator[str]:

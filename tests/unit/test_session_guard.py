@@ -416,6 +416,47 @@ def test_an_update_without_reason_does_not_accept_a_slowdown(bench: Bench) -> No
     assert (bench.settings.baselines / FACTS.key / "k.json").read_bytes() == before
 
 
+def test_what_cannot_run_here_is_skipped_with_its_reason(bench: Bench) -> None:
+    """It is neither run nor timed nor stored, and does not fail; its mutations neither."""
+    bench.workers.cannot_run = "k.hip needs a GPU"
+    bench.workers.outputs = None  # type: ignore[assignment]
+    for name in ("plain", "fused", "broken"):
+        record = bench.check(name)
+        assert (record.decision.verdict, record.decision.fails) == (Verdict.SKIPPED, False)
+        assert (record.decision.code, record.decision.reason) == ("needs_architecture", "k.hip needs a GPU")
+    assert not bench.workers.requests
+    assert not bench.machine.asked.count("exclusive")
+    assert any("refused" in line and "skipped" in line for line in bench.accept("plain"))
+
+
+def test_what_cannot_run_here_is_starved_all_the_same(bench: Bench) -> None:
+    """A plan needs no device to be counted, on the target's compute units."""
+    bench.workers.cannot_run = "k.hip needs a GPU"
+    bench.settings = dataclasses.replace(bench.settings, target=Target("gfx1151", 40))
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.STARVED, True)
+    assert "40 compute units (gfx1151)" in record.decision.reason
+
+
+def test_what_cannot_run_here_is_checked_against_its_code_where_there_is_some(bench: Bench) -> None:
+    """A renamed kernel is found; where nothing could be compiled nothing can be said."""
+    bench.workers.cannot_run = "k.hip needs a GPU"
+    bench.source.write_text(SOURCE.replace("double_kernel", "renamed"))
+    assert bench.check().decision.verdict is Verdict.FAILED
+    bench.source.write_text("")
+    assert bench.check().decision.verdict is Verdict.SKIPPED
+
+
+def test_a_ready_code_object_is_guarded_like_a_source(bench: Bench) -> None:
+    """Its bytes reach the worker, and another file of the same kernels is identical or timed as usual."""
+    bench.kernel.source, bench.kernel.build = bench.folder / "k.hsaco", "object"
+    bench.kernel.source.write_text(SOURCE)
+    bench.accept("plain", "fused")
+    assert bench.check().decision.verdict is Verdict.IDENTICAL
+    bench.kernel.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    assert bench.check().decision.verdict is Verdict.UNCHANGED
+
+
 def test_times_of_a_scripted_clock_have_a_device_key_of_their_own(bench: Bench) -> None:
     """They can never become or meet a device's baselines."""
     bench.settings = dataclasses.replace(bench.settings, clock_script=Path("script.json"))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from pytest_kernelperf import Kernel
 from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.model import DeviceBuild, ReadyObject, SourceBundle
 from pytest_kernelperf.source import collect_bundle
 
 
@@ -61,3 +65,76 @@ def test_a_source_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """One sentence with the path."""
     with pytest.raises(UsageError, match=r"cannot read .*k\.hip"):
         bundle_of(tmp_path)
+
+
+# --- device-only builds and ready objects -----------------------------------------------------
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Path:
+    """A project with host code in its kernel file, headers of its own and of the system, and compile commands."""
+    words = ["/opt/rocm/bin/amdclang++", "-Iinclude", "-isystem", "/opt/rocm/include", "-I/usr/include/eigen3", "-DN=1"]
+    words += ["-include", "include/first.h", "--offload-arch=gfx1151", "-O2", "-Wall"]
+    entry = {"directory": str(tmp_path), "file": "kernels/k.hip", "arguments": words}
+    write(
+        tmp_path,
+        {
+            "kernels/k.hip": "#include <tile.h>\n#include <vector>\nvoid run() { k<<<1, 1>>>(); }\n",
+            "include/tile.h": '#include "deep.h"\n',
+            "include/deep.h": "",
+            "include/first.h": "",
+            "compile_commands.json": json.dumps([entry]),
+        },
+    )
+    return tmp_path
+
+
+def test_a_device_bundle_holds_the_projects_headers_and_flags(engine: Path) -> None:
+    """The system's folders stay where they are; the test's own options come after the project's."""
+    bundle = bundle_of(engine, build="device", options=["-DMINE"])
+    assert sorted(bundle.files) == ["include/deep.h", "include/first.h", "include/tile.h", "kernels/k.hip"]
+    assert bundle.main == "kernels/k.hip"
+    assert bundle.options == (
+        "-DN=1", "-O2", "-DMINE", "-includeinclude/first.h", "-Iinclude", "-isystem/usr/include/eigen3",
+        "-isystem/opt/rocm/include",
+    )  # fmt: skip
+    assert bundle.build == DeviceBuild("/opt/rocm/bin/amdclang++", "gfx1151")
+
+
+def test_a_device_bundle_needs_no_compile_commands(engine: Path) -> None:
+    """A file that stands alone is compiled with the test's options."""
+    (engine / "compile_commands.json").unlink()
+    bundle = bundle_of(engine, build="device", options=["-I../include", "-DN=2"])
+    assert bundle.options == ("-DN=2", "-Iinclude")
+    assert bundle.build == DeviceBuild()
+
+
+def test_compile_commands_are_for_device_builds(engine: Path) -> None:
+    """Given with anything else they would be ignored in silence."""
+    with pytest.raises(UsageError, match='build="device"'):
+        bundle_of(engine, compile_commands="compile_commands.json")
+    with pytest.raises(UsageError, match="build is one of hiprtc, device, object"):
+        bundle_of(engine, build="nvcc")
+
+
+def test_how_a_plain_source_is_built_does_not_change_its_digest(tmp_path: Path) -> None:
+    """Baselines name sources by digests that were taken before there was another way."""
+    write(tmp_path, {"kernels/k.hip": ""})
+    assert b"build" not in msgspec.json.encode(bundle_of(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["k.hsaco", "k.co", "k.cubin", "k.hipfb"])
+def test_a_code_object_file_is_named_by_its_digest(tmp_path: Path, name: str) -> None:
+    """Its bundle is its name and digest; the bytes go with the baseline's objects."""
+    (tmp_path / name).write_bytes(b"\x7fELF")
+    bundle = collect_bundle(Kernel("k", source=tmp_path / name, tokens=(1,)))
+    assert bundle == SourceBundle(name, {}, build=ReadyObject(hashlib.sha256(b"\x7fELF").hexdigest()))
+    assert msgspec.json.decode(msgspec.json.encode(bundle), type=SourceBundle) == bundle
+
+
+def test_a_code_object_that_is_missing_or_has_options_is_one_sentence(tmp_path: Path) -> None:
+    """It must be built first, and cannot be compiled again."""
+    with pytest.raises(UsageError, match="build it first"):
+        collect_bundle(Kernel("k", source=tmp_path / "k.hsaco", tokens=(1,)))
+    with pytest.raises(UsageError, match="compiled already"):
+        collect_bundle(Kernel("k", source=tmp_path / "k.hsaco", tokens=(1,)), ["-DBROKEN"])

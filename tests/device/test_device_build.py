@@ -1,0 +1,251 @@
+"""Files with host code and ready code objects, through a worker of the cpu runtime and real compilers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_objects import amd_object
+
+from pytest_kernelperf import Kernel, Launch
+from pytest_kernelperf.errors import CompileError, RuntimeUnavailable, UsageError
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceBuild, LaunchStep, Plan, SourceBundle
+from pytest_kernelperf.native import native_path
+from pytest_kernelperf.plan import buffer_specs, check_signature
+from pytest_kernelperf.runtime.compile import describe_code
+from pytest_kernelperf.runtime.device_build import build_device, launches_kernels
+from pytest_kernelperf.runtime.toolchain import find_toolchain
+from pytest_kernelperf.source import collect_bundle, read_ready_object
+from pytest_kernelperf.worker.array import InputSet
+from pytest_kernelperf.worker.pool import WorkerPool
+
+ENGINE = """
+#include <hip/hip_runtime.h>
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+#include "tile.h"
+
+namespace {
+template <class T>
+__global__ void __launch_bounds__(256) scale(T* values, int n, T by) {
+    __shared__ T kept[TILE];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    kept[threadIdx.x % TILE] = i < n ? values[i] : T(0);
+    __syncthreads();
+    if (i < n) values[i] = std::max(kept[threadIdx.x % TILE] * by, T(OFFSET));
+}
+}  // namespace
+
+namespace engine {
+__global__ void clear(int* counters) { counters[threadIdx.x] = 0; }
+
+void run(float* values, int n, hipStream_t stream) {
+    std::vector<int> order{3, 1, 2};
+    std::sort(order.begin(), order.end());
+    scale<float><<<(n + 255) / 256, 256, 0, stream>>>(values, n, 2.0f);
+    if (hipGetLastError() != hipSuccess) std::printf("launch failed\\n");
+}
+}  // namespace engine
+"""
+FILES = {"src/engine.hip": ENGINE, "include/tile.h": "#define TILE 64\n"}
+OPTIONS = ("-Iinclude", "-DOFFSET=1", "-std=c++17")
+
+
+def needs(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            package = {"clang++-19": "clang-19", "ld.lld-19": "lld-19", "nvcc": "nvidia-cuda-toolkit"}[program]
+            pytest.skip(f"no {program} here: apt-get install {package}")
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[WorkerPool]:
+    """A worker pool on the cpu runtime."""
+    try:
+        native_path("hip_cpu/lib/libamdhip64.so")
+    except RuntimeUnavailable as error:
+        pytest.skip(str(error))
+    with WorkerPool("cpu") as workers:
+        yield workers
+
+
+@pytest.fixture(autouse=True)
+def _no_other_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed beside Debian's packages does not matter."""
+    monkeypatch.delenv("HIPCXX", raising=False)
+    monkeypatch.setenv("ROCM_PATH", "/nonexistent")
+
+
+def engine(**changes: Any) -> SourceBundle:
+    return SourceBundle(
+        "src/engine.hip", FILES | changes.pop("files", {}), (*OPTIONS, *changes.pop("options", ())),
+        build=DeviceBuild(), **changes,
+    )  # fmt: skip
+
+
+def test_a_file_with_host_code_is_compiled_for_the_target_and_checked(pool: WorkerPool) -> None:
+    """<<<>>>, <algorithm>, a template in an anonymous namespace: names, arguments and registers are gfx1151's."""
+    needs("clang++-19", "ld.lld-19")
+    code = pool.compile(engine(), (), target="gfx1151")
+    assert code.cannot_run == (
+        "src/engine.hip needs a GPU, since the cpu runtime cannot compile it (it launches kernels with <<<>>>); its "
+        "launches were counted and checked against its code by clang++-19 for gfx1151"
+    )
+    scale = code.kernels["(anonymous namespace)::scale<float>"]
+    assert [parameter.size_bytes for parameter in scale.parameters or ()] == [8, 4, 4]
+    assert scale.resources["vgprs"] > 0
+    assert (scale.resources["lds_bytes"], scale.resources["max_threads"]) == (256, 256)
+    assert "engine::clear" in code.kernels
+
+
+@pytest.mark.parametrize("name", ["scale<float>", "_ZN12_GLOBAL__N_15scaleIfEEvPT_iS1_"])
+def test_launches_find_a_template_by_its_name_and_are_checked(pool: WorkerPool, name: str) -> None:
+    """Demangled without the anonymous namespace, or mangled; a wrong argument is named before anything runs."""
+    needs("clang++-19", "ld.lld-19")
+    code = pool.compile(engine(), (name,))
+    case, arrays = CaseId("engine", "plain", 1), {"values": np.ones(8, np.float32)}
+    specs = buffer_specs(arrays)
+    check_signature(case, plan_of(name, arrays, "values", np.int32(8), np.float32(2)), specs, code)
+    with pytest.raises(UsageError, match=r"argument 2: np\.int64 is given where the kernel takes"):
+        check_signature(case, plan_of(name, arrays, "values", np.int64(8), np.float32(2)), specs, code)
+
+
+def plan_of(name: str, arrays: dict[str, Any], *arguments: Any) -> Plan:
+    from pytest_kernelperf.model import DeviceFacts
+    from pytest_kernelperf.plan import build_plan
+
+    facts = DeviceFacts("cpu", "", "cpu", "cpu", "x86-64", 4, 4, 32, 1024, 65536, 2**30)
+    return build_plan(
+        CaseId("engine", "plain", 1), lambda tokens, device: [Launch(name, 1, 64, arguments)], facts, arrays
+    )
+
+
+def test_a_template_that_nobody_launches_is_instantiated_by_name(pool: WorkerPool) -> None:
+    """Name expressions work as with hiprtc."""
+    needs("clang++-19", "ld.lld-19")
+    code = pool.compile(engine(name_expressions=("scale<double>",)), ("scale<double>", "scale<float>"))
+    assert {"(anonymous namespace)::scale<double>", "(anonymous namespace)::scale<float>"} <= set(code.kernels)
+
+
+def test_the_same_source_is_the_same_object_wherever_it_is_compiled(pool: WorkerPool) -> None:
+    """Temporary folders leave no trace, so baselines compare."""
+    needs("clang++-19", "ld.lld-19")
+    toolchain = find_toolchain("cpu")
+    assert build_device(toolchain, engine(), "gfx1151")[0] == build_device(toolchain, engine(), "gfx1151")[0]
+
+
+def test_what_the_small_header_lacks_is_said_and_nothing_is_checked(pool: WorkerPool) -> None:
+    """Without ROCm a library header may be missing: the case is skipped with that reason, not failed."""
+    needs("clang++-19", "ld.lld-19")
+    files = {"src/engine.hip": "#include <rocwmma/rocwmma.hpp>\n" + ENGINE}
+    code = pool.compile(engine(files=files), ())
+    assert not code.kernels
+    assert "arguments not checked" in code.cannot_run
+    assert "engine.hip:1: 'rocwmma/rocwmma.hpp' file not found" in code.cannot_run
+
+
+def test_an_error_of_rocms_own_compiler_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the project's own compiler refuses would fail on the GPU too."""
+    needs("clang++-19", "ld.lld-19")
+    compiler = tmp_path / "hipcc"
+    compiler.write_text('#!/bin/sh\necho "engine.hip:7:1: error: no such thing"\nexit 1\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("HIPCXX", str(compiler))
+    with WorkerPool("cpu") as workers, pytest.raises(CompileError, match=r"engine.hip:7: no such thing"):
+        workers.compile(engine(), ())
+
+
+def test_a_file_that_the_cpu_runtime_can_compile_runs_there(pool: WorkerPool) -> None:
+    """Standard headers and templates are no obstacle; only launches and host calls are."""
+    source = (
+        "#include <hip/hip_runtime.h>\n#include <algorithm>\n"
+        'extern "C" __global__ void twice(float* p) { p[threadIdx.x] = std::max(p[threadIdx.x] * 2, 1.0f); }\n'
+    )
+    code = pool.compile(engine(files={"src/engine.hip": source}), ("twice",))
+    assert not code.cannot_run
+    with InputSet.create({"p": np.arange(4, dtype=np.float32)}) as inputs:
+        plan = Plan(
+            (LaunchStep("twice", (1, 1, 1), (4, 1, 1), plan_of("twice", dict(inputs), "p").launches[0].arguments),)
+        )
+        got = pool.run(CaseId("k", "v", 1), plan, code, inputs, ("p",))
+    assert got["p"].tolist() == [1, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("k<<<1, 2>>>();", True), ("// k<<<1>>>", False), ('const char* t = "<<<";', False), ("/* a\n<<< */ x", False)],
+)
+def test_launches_are_looked_for_outside_of_comments_and_texts(text: str, found: bool) -> None:
+    """A comment about a launch does not keep a file from the cpu runtime."""
+    assert launches_kernels(SourceBundle("k.hip", {"k.hip": text})) is found
+
+
+# --- ready code objects -----------------------------------------------------------------------
+
+DOUBLE = """
+extern "C" __global__ void twice(float* p) { p[thread()] *= 2; }
+namespace ns {
+template <class T> __global__ void more(T* p) { p[thread()] += 1; }
+template __global__ void more(int*);
+}
+"""
+
+Take = Callable[[str, bytes], CodeObject]
+
+
+@pytest.fixture
+def take(pool: WorkerPool, tmp_path: Path) -> Take:
+    """Write a code object file and take it as a kernel's."""
+
+    def taken(name: str, data: bytes) -> CodeObject:
+        (tmp_path / name).write_bytes(data)
+        kernel = Kernel("k", source=tmp_path / name, tokens=(1,))
+        return pool.compile(collect_bundle(kernel), (), data=read_ready_object(kernel), target="gfx1151")
+
+    return taken
+
+
+def test_a_code_object_for_a_gpu_is_read_on_the_cpu_and_not_run(take: Take) -> None:
+    """Its kernels, arguments and registers are known; that it cannot run here is a reason to skip."""
+    code = take("twice.hsaco", amd_object(DOUBLE))
+    assert "twice.hsaco is code for gfx1151, which the cpu runtime cannot run" in code.cannot_run
+    assert code.kernels["twice"].resources["vgprs"] > 0
+    assert "ns::more<int>" in code.kernels
+
+
+def test_a_code_object_of_the_cpu_runtime_runs_as_it_is(pool: WorkerPool, take: Take) -> None:
+    """The same file, the same kernels: what hiprtc made is taken without compiling."""
+    made = pool.compile(
+        SourceBundle("k.hip", {"k.hip": 'extern "C" __global__ void one(int* p) { p[0] = 1; }'}), ("one",)
+    )
+    code = take("one.co", made.data)
+    assert not code.cannot_run
+    assert code.digest == made.digest
+    assert code.kernels["one"].instruction_digest == made.kernels["one"].instruction_digest
+
+
+def test_a_file_that_is_no_code_object_fails_with_a_sentence(take: Take) -> None:
+    """Not a crash of the worker."""
+    with pytest.raises(CompileError, match=r"broken.hsaco: unknown code object"):
+        take("broken.hsaco", b"not one")
+
+
+# --- CUDA -------------------------------------------------------------------------------------
+
+
+def test_nvcc_compiles_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """HIP's names for CUDA come with us; clang's own options are left out."""
+    monkeypatch.delenv("CUDACXX", raising=False)
+    try:
+        toolchain = find_toolchain("cuda")
+    except RuntimeUnavailable as error:
+        pytest.skip(str(error))
+    bundle = engine(options=("-ffast-math", "-mcumode"))
+    data, log = build_device(toolchain, bundle, "sm_90")
+    code = describe_code(bundle, data, log, ("scale<float>",))
+    assert [parameter.size_bytes for parameter in code.kernels["engine::clear"].parameters or ()] == [8]

@@ -1,0 +1,142 @@
+"""What is taken from a project's compile_commands.json, and what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_kernelperf.compile_commands import CompileCommand, find_command, parse_command
+from pytest_kernelperf.errors import UsageError
+
+# As CMake writes it for a HIP source: Ninja, Release, ROCm in a folder of its own.
+CMAKE = (
+    '/opt/rocm/lib/llvm/bin/clang++ -DENGINE=1 -D NAME=\\"x\\" -DUSE_PROF_API=1 -D__HIP_PLATFORM_AMD__ '
+    "-I/home/me/engine/include -I generated -isystem /opt/rocm/include -O3 -DNDEBUG -std=gnu++20 "
+    "--offload-arch=gfx1151 --offload-arch=gfx1100 -fPIC -Wall -Wextra -g -ffast-math -fno-gpu-rdc -mllvm "
+    "-amdgpu-early-inline-all=true -MD -MT a.o -MF a.o.d -o a.o -x hip -c /home/me/engine/src/scale.hip"
+)
+
+
+def test_what_matters_for_device_code_is_kept_and_the_rest_dropped() -> None:
+    """Macros, folders, standard, optimisation and device options; no warnings, outputs, host options, architectures."""
+    assert parse_command(shlex.split(CMAKE), Path("/home/me/engine/build")) == CompileCommand(
+        compiler="/opt/rocm/lib/llvm/bin/clang++",
+        folders=(Path("/home/me/engine/include"), Path("/home/me/engine/build/generated")),
+        system_folders=(Path("/opt/rocm/include"),),
+        options=(
+            "-DENGINE=1", '-DNAME="x"', "-DUSE_PROF_API=1", "-D__HIP_PLATFORM_AMD__", "-O3", "-DNDEBUG",
+            "-std=gnu++20", "-ffast-math", "-mllvm=-amdgpu-early-inline-all=true",
+        ),
+        architecture="gfx1151",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        ("nvcc -forward-unknown-to-host-compiler -Xcompiler=-fPIC -Xcompiler -Wall --use_fast_math -maxrregcount 64 a.cu",
+         ("--use_fast_math", "-maxrregcount=64")),
+        ("nvcc --generate-code=arch=compute_90,code=[sm_90] -gencode arch=compute_80,code=sm_80 -std=c++17 a.cu",
+         ("-std=c++17",)),
+        ("ccache hipcc -Oz -c a.hip", ("-Oz",)),
+        ("X=1 hipcc -UX -c a.hip", ("-UX",)),
+        ("hipcc -flto=thin -fsanitize=address -fvisibility=hidden -fgpu-rdc -fno-rtti a.hip", ("-fno-rtti",)),
+        ("hipcc -mcumode -march=native -m64 -munsafe-fp-atomics a.hip", ("-mcumode", "-munsafe-fp-atomics")),
+        ("hipcc", ()),
+        ("", ()),
+    ],
+)  # fmt: skip
+def test_other_commands_are_read_alike(words: str, kept: tuple[str, ...]) -> None:
+    """nvcc's options, launchers before the compiler, host options that look like device ones."""
+    assert parse_command(words.split(), Path("/b")).options == kept
+
+
+def test_nvccs_folders_and_response_files_are_read(tmp_path: Path) -> None:
+    """CMake puts a CUDA target's include folders into a file of their own."""
+    (tmp_path / "includes.rsp").write_text("-I/home/me/include -isystem=/opt/x\n")
+    command = parse_command(["nvcc", "--options-file", "includes.rsp", "@missing.rsp", "-c", "a.cu"], tmp_path)
+    assert (command.folders, command.system_folders) == ((Path("/home/me/include"),), (Path("/opt/x"),))
+
+
+def test_a_response_file_that_names_itself_ends(tmp_path: Path) -> None:
+    """A damaged project is no endless loop."""
+    (tmp_path / "self.rsp").write_text("-DN @self.rsp\n")
+    assert set(parse_command(["hipcc", "@self.rsp", "-O2"], tmp_path).options) == {"-DN", "-O2"}
+
+
+def write_commands(folder: Path, source: Path, *words: str, **changes: Any) -> Path:
+    """Write a compile_commands.json that compiles ``source`` with ``words``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entry = {"directory": str(folder), "file": str(source), "arguments": ["hipcc", *words], "output": "a.o"} | changes
+    (folder / "compile_commands.json").write_text(json.dumps([{"directory": "/x", "file": "other.cpp"}, entry]))
+    return folder / "compile_commands.json"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A project's source, below a folder with .git."""
+    path = tmp_path / "engine" / "src" / "kernels" / "scale.hip"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    (tmp_path / "engine" / ".git").mkdir()
+    return path
+
+
+@pytest.mark.parametrize("place", ["src/kernels", "src", ".", "build", "build/strix"])
+def test_the_projects_own_is_found(source: Path, place: str) -> None:
+    """Beside the source, above it, and in the build folders that presets make."""
+    write_commands(source.parents[2] / place, source, "-DFOUND")
+    found = find_command(source)
+    assert found is not None
+    assert found.options == ("-DFOUND",)
+
+
+def test_the_newest_build_that_knows_the_source_counts(source: Path) -> None:
+    """Of several presets the one configured last; one that does not compile the source is passed over."""
+    root = source.parents[2]
+    for place, age in (("build/old", 100), ("build/new", 50)):
+        path = write_commands(root / place, source, f"-D{place[-3:]}")
+        os.utime(path, (1e9 - age, 1e9 - age))
+    write_commands(root / "build" / "docs", source.with_name("another.hip"))
+    found = find_command(source)
+    assert found is not None
+    assert found.options == ("-Dnew",)
+
+
+def test_what_lies_above_the_project_is_not_its_own(source: Path) -> None:
+    """The search ends where the repository does."""
+    write_commands(source.parents[3], source, "-DSTRANGER")
+    assert find_command(source) is None
+
+
+def test_paths_in_an_entry_are_relative_to_its_folder(source: Path) -> None:
+    """The file and its include folders, as CMake writes them for some generators."""
+    build = source.parents[2] / "build"
+    relative = os.path.relpath(source, build)
+    write_commands(build, source, "-I../include", file=relative)
+    found = find_command(source)
+    assert found is not None
+    assert found.folders == (source.parents[2] / "include",)
+
+
+def test_one_that_was_given_must_name_the_source(source: Path, tmp_path: Path) -> None:
+    """A wrong path or a stale build is one sentence, never a compile without flags."""
+    with pytest.raises(UsageError, match="CMAKE_EXPORT_COMPILE_COMMANDS"):
+        find_command(source, tmp_path / "nowhere")
+    write_commands(tmp_path / "given", source.with_name("another.hip"))
+    with pytest.raises(UsageError, match=r"does not compile .*scale\.hip"):
+        find_command(source, tmp_path / "given")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1}', '[{"file": "x"}]', '[{"directory": 1, "file": "x"}]'])
+def test_a_damaged_file_is_one_sentence(source: Path, text: str) -> None:
+    """Path and what to do."""
+    path = source.parents[2] / "compile_commands.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"compile_commands\.json cannot be read .*configure the project again"):
+        find_command(source)
