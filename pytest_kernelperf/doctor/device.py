@@ -6,9 +6,10 @@ from pytest_kernelperf.doctor.examination import Examination
 from pytest_kernelperf.doctor.finding import Finding, left_out, ok, problem, warning
 from pytest_kernelperf.units import format_gb_per_s
 
-NOT_OPENED = "no device was opened: with --sysfs-root, name the runtime to open what is here (--runtime=cpu)"
+NOT_OPENED = "no device was opened"
 NO_RUNTIME = "no device could be opened"
 
+INSTALL_NVRTC = "pip install nvidia-cuda-nvrtc (drivers of CUDA 12: nvidia-cuda-nvrtc-cu12), or set KERNELPERF_NVRTC"
 INSTALL_COMPILER = "apt install g++ (Fedora: dnf install gcc-c++), or set KERNELPERF_CXX to a working C++ compiler"
 
 
@@ -23,18 +24,24 @@ def find_runtime(found: Examination) -> Finding:
         step = "" if found.requested == "cpu" else "kernelperf doctor --runtime=cpu tries the one that needs no GPU"
         return problem("runtime", found.problems["runtime"], step or "repair what the sentence names, then look again")
     if found.facts is None:
-        return left_out("runtime", why_left_out(found))
+        return left_out("runtime", f"{NOT_OPENED}: name one (--runtime=cpu) to probe what is here beside the files")
     if found.answering is None:
         said = found.problems.get("answering", "nobody says which file answers")
         return problem("runtime", said, "let only the guard's worker open HIP: unset LD_PRELOAD")
     compiler = "" if found.answering.hiprtc == found.answering.hip else f", hiprtc by {found.answering.hiprtc}"
-    return ok("runtime", f"{found.facts.runtime}, answered by {found.answering.hip}{compiler}")
+    here = (
+        f"of this machine, which is not the one below {found.machine.root}, and is what was probed; "
+        if found.machine and found.written_out
+        else ""
+    )
+    return ok("runtime", f"{found.facts.runtime}, {here}answered by {found.answering.hip}{compiler}")
 
 
 def find_versions(found: Examination) -> Finding:
     """Versions that decide what can be called and how fast kernels are."""
     ours = f"pytest-kernelperf {found.package}, Python {found.python}"
     kernel = f"Linux {found.machine.kernel}" if found.machine and found.machine.kernel else ""
+    kernel += " (as written out)" if kernel and found.written_out else ""
     if found.facts is None:
         parts = [ours, kernel]
     else:
@@ -97,7 +104,7 @@ def find_bandwidth(found: Examination) -> Finding:
     gpu, facts = found.gpu, found.facts
     peak = gpu.peak_gb_per_s if found.written_out and gpu else facts.peak_gb_per_s if facts else None
     if peak is None:
-        return left_out("bandwidth", "the peak is not known for this device: the table shows GB/s without a share")
+        return left_out("bandwidth", "the peak is not known: the table shows GB/s without a share")
     return ok("bandwidth", f"{format_gb_per_s(peak)} GB/s at most, by the memory's clock and width")
 
 
@@ -125,7 +132,7 @@ def find_compiler(found: Examination) -> Finding:
         return ok("compiler", facts.compiler or "it compiles, and does not say what it is")
     if facts.runtime == "cpu":
         return problem("compiler", found.problems["compile"], INSTALL_COMPILER)
-    step = "pip install nvidia-cuda-nvrtc" if facts.runtime == "cuda" else "install hiprtc of the same ROCm as HIP"
+    step = INSTALL_NVRTC if facts.runtime == "cuda" else "install hiprtc of the same ROCm as HIP"
     return problem("compiler", found.problems["compile"], f"{step}, then look again")
 
 

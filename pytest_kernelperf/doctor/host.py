@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_kernelperf.doctor.device import INSTALL_COMPILER, why_left_out
+from pytest_kernelperf.doctor.device import INSTALL_COMPILER, INSTALL_NVRTC, why_left_out
 from pytest_kernelperf.doctor.examination import Examination
 from pytest_kernelperf.doctor.finding import Finding, left_out, ok, problem, warning
-from pytest_kernelperf.machine import GpuState, GpuUser
+from pytest_kernelperf.machine import GpuState, GpuUser, Runtime
 from pytest_kernelperf.units import format_number
 
 HOT_C = 95.0
@@ -15,7 +15,7 @@ SLOW_LEVELS = {"low", "profile_min_sclk", "profile_min_mclk"}
 
 INSTALL = {
     "rocm": "install ROCm 6.4 or newer from AMD's repository (apt install hip-runtime-amd), or set ROCM_PATH",
-    "cuda": "install the NVIDIA driver, and NVRTC: pip install nvidia-cuda-nvrtc",
+    "cuda": "install the NVIDIA driver, then NVRTC: pip install nvidia-cuda-nvrtc",
     "cpu": INSTALL_COMPILER,
 }
 
@@ -38,7 +38,8 @@ def find_others(found: Examination) -> Finding:
         said = found.problems.get("activity")
         step = "let this user read /proc; in a container, run it in the host's process namespace"
         return problem("others", said, step) if said else left_out("others", why_left_out(found))
-    cores = f"others kept {format_number(activity.foreign_cores)} cores busy for {activity.window_s:.1f} s"
+    who = "others" if found.facts is None or found.facts.runtime == "cpu" else "others that have the GPU open"
+    cores = f"{who} kept {format_number(activity.foreign_cores)} cores busy for {activity.window_s:.1f} s"
     stolen = f"; the hypervisor took {format_number(activity.steal_cores)}" if activity.steal_cores >= 0.05 else ""
     opened = f"; the GPU is open in {_list(list(activity.users))}" if activity.users else ""
     if activity.contended_by:
@@ -58,7 +59,8 @@ def find_clocks(found: Examination) -> Finding:
             return ok("clocks", f"the CPU's clock policy is {machine.governor}")
         return left_out("clocks", "no clocks, power or temperature can be read here")
     state = gpu.state
-    says = ", ".join(_readings(state)) + f" (idle; {state.source})" if _readings(state) else "nothing can be read"
+    when = "as written out" if found.written_out else "before the device was opened"
+    says = ", ".join(_readings(state)) + f" ({when}; {state.source})" if _readings(state) else "nothing can be read"
     path = f"/sys/class/drm/{state.source}/device/power_dpm_force_performance_level"
     if state.performance_level in SLOW_LEVELS:
         return warning("clocks", says, f"echo auto | sudo tee {path}")
@@ -98,7 +100,7 @@ def find_missing(found: Examination) -> Finding:
         return warning(
             "missing",
             "; ".join(each.problem for each in lacking),
-            "; ".join(INSTALL[each.name] for each in lacking),
+            "; ".join(_install(each) for each in lacking),
         )
     if facts is not None and facts.runtime == "cpu" and vendors:
         names = ", ".join(gpu.name for gpu in machine.gpus)
@@ -116,6 +118,11 @@ def _readings(state: GpuState) -> list[str]:
     busy = f"{state.busy_percent} % busy" if state.busy_percent is not None else ""
     held = f"held down by {state.throttled_by}" if state.throttled_by else ""
     return [part for part in (clock + most, power, limit, heat, level, busy, held) if part]
+
+
+def _install(lacking: Runtime) -> str:
+    """The command for what a runtime's sentence names."""
+    return INSTALL_NVRTC if "NVRTC" in lacking.problem else INSTALL[lacking.name]
 
 
 def _user(user: GpuUser) -> str:

@@ -12,6 +12,7 @@ from pytest_kernelperf.runtime.kfd import (
     Cache,
     accelerators,
     architecture_name,
+    compute_units_by_hip,
     compute_units_from_hip,
     match,
     processes,
@@ -69,6 +70,15 @@ def test_without_kfd_hips_count_is_put_right(name: str) -> None:
     assert compute_units_from_hip(name, part["hip"], {}) == part["units"]
     assert compute_units_from_hip(f"{name}:sramecc+:xnack-", part["hip"], {"GPU_ENABLE_WGP_MODE": "1"}) == part["units"]
     assert compute_units_from_hip(name, part["units"], {"GPU_ENABLE_WGP_MODE": "0"}) == part["units"]
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_what_hip_would_count_is_known_from_the_compute_units(name: str) -> None:
+    """The same rule backwards: 20 on gfx1151, all of them where compute-unit mode is asked for."""
+    part = PARTS[name]
+
+    assert compute_units_by_hip(name, part["units"], {}) == part["hip"]
+    assert compute_units_by_hip(name, part["units"], {"GPU_ENABLE_WGP_MODE": "0"}) == part["units"]
 
 
 def test_an_unknown_architecture_keeps_hips_count() -> None:

@@ -1,0 +1,149 @@
+"""``kernelperf doctor`` with real workers on the cpu runtime."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+from strix_halo import CARD, write_strix_halo
+
+from pytest_kernelperf.cli import main
+from pytest_kernelperf.doctor.diagnosis import Diagnosis
+from pytest_kernelperf.errors import RuntimeUnavailable, WorkerHung
+from pytest_kernelperf.machine import GateReading
+from pytest_kernelperf.native import native_path
+from pytest_kernelperf.worker.examiner import Examiner
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, str]:
+    """Run the command; return its exit code and what it printed. Nothing may go to stderr."""
+    with pytest.raises(SystemExit) as ended:
+        main(["doctor", *arguments])
+    out, err = capsys.readouterr()
+    assert err == ""
+    return ended.value.code, out
+
+
+def states(diagnosis: Diagnosis) -> dict[str, str]:
+    """The state of each topic."""
+    return {finding.topic: finding.state for finding in diagnosis.findings}
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_the_cpu_runtime_is_examined_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: its own library answers, compiling repeats, the gate does all four things, and the guard can run."""
+    code, out = doctor(capsys, "--runtime=cpu", "--json")
+    diagnosis = msgspec.json.decode(out, type=Diagnosis)
+    found = diagnosis.examination
+
+    assert (code, diagnosis.able, found.problems) == (0, True, {})
+    assert found.answering is not None
+    assert Path(found.answering.hip) == native_path("hip_cpu/lib/libamdhip64.so")
+    assert found.compiled is not None
+    assert (found.compiled.kernels, found.compiled.differing) == (2, ())
+    assert found.gate is not None
+    assert (found.gate.holds, found.gate.opens, found.gate.second_releaser) == (True, True, True)
+    assert found.gate.left_after_ms is not None
+    assert found.gate.left_after_ms >= 249
+    assert found.queue is not None
+    assert found.queue.depth > 0
+    assert found.timer is not None
+    assert found.timer.least_ns is not None
+    assert found.activity is not None
+    assert set(states(diagnosis).values()) <= {"ok", "warning", "left out"}
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_a_missing_compiler_is_exit_code_1_and_one_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claim: one problem, which names it and what to install; the rest is looked at all the same."""
+    monkeypatch.setenv("KERNELPERF_CXX", "/nowhere/c++")
+
+    code, out = doctor(capsys, "--runtime=cpu")
+
+    lines = out.splitlines()
+    assert (code, lines[-1].split(";")[:2]) == (1, ["the guard cannot run here", " 1 problem"])
+    assert [line.split()[1] for line in lines if line.startswith("problem")] == ["compiler"]
+    assert " ".join(out.split()).count("KERNELPERF_CXX names '/nowhere/c++'") == 1
+    assert "→ apt install g++" in out
+    assert "ok       timer" in out
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_launches_that_block_leave_no_gate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: it is a warning with the variable to unset, and nothing waits for a gate that nobody opens."""
+    monkeypatch.setenv("HIP_LAUNCH_BLOCKING", "1")
+    code, out = doctor(capsys, "--runtime=cpu")
+    assert code == 0
+    assert "→ unset HIP_LAUNCH_BLOCKING" in out
+
+
+def test_a_runtime_that_is_not_here_is_exit_code_1(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Claim: NVRTC, or the driver, is missing: the sentence says so."""
+    monkeypatch.setenv("KERNELPERF_NVRTC", "/nowhere/libnvrtc.so")
+    code, out = doctor(capsys, "--runtime=cuda")
+    assert code == 1
+    assert "problem  runtime          the cuda runtime cannot be used here" in out
+
+
+def test_a_written_out_tree_is_read_without_any_runtime(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: a Strix Halo box's figures, from files alone."""
+    code, out = doctor(capsys, "--sysfs-root", os.fspath(write_strix_halo(tmp_path)))
+
+    text = " ".join(out.split())
+    assert code == 0
+    for words in (
+        "gfx1151 at 0000:c5:00.0; baselines in gfx1151-40cu/",
+        "40 (KFD node 1: simd_count / simd_per_cu); HIP would count 20",
+        "256.0 GB/s at most",
+        "last level 32 MB (MALL",
+        "613 MHz of 2,900, 15.08 W, power limit 120.0 W, 38 °C, performance level auto",
+        "pid 4242 (llama-server, 2 queues)",
+        "left out gate no device was opened",
+    ):
+        assert words in text
+
+
+def test_a_tree_without_a_gpu_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: a wrong folder is not taken for a healthy machine."""
+    code, out = doctor(capsys, "--sysfs-root", os.fspath(tmp_path))
+    assert code == 1
+    assert "no GPU is described below" in out
+
+
+def test_a_file_that_never_answers_costs_its_worker_alone(tmp_path: Path) -> None:
+    """Claim: a driver's file may block for ever; the worker that reads it is killed."""
+    busy = write_strix_halo(tmp_path) / CARD / "gpu_busy_percent"
+    busy.unlink()
+    os.mkfifo(busy)
+    with Examiner("cpu", look_s=5.0) as examiner, pytest.raises(WorkerHung, match="no answer within 5 s"):
+        examiner.look(tmp_path)
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_after_a_failed_probe_a_fresh_worker_goes_on() -> None:
+    """Claim: what one probe did to its worker the next one does not see."""
+    with Examiner("cpu") as examiner:
+        examiner.open()
+        assert examiner._worker is not None
+        examiner._worker.kill()
+        examiner.close()
+        assert isinstance(examiner.probe("gate"), GateReading)
+
+
+def test_what_cannot_be_opened_is_said() -> None:
+    """Claim: an unknown runtime is a sentence."""
+    with Examiner("vulkan") as examiner, pytest.raises(RuntimeUnavailable, match="there is no runtime 'vulkan'"):
+        examiner.open()
+
+
+@pytest.fixture
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take away what would change how launches work here."""
+    for name in ("HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL", "LD_PRELOAD"):
+        monkeypatch.delenv(name, raising=False)
