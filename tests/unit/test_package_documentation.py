@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_kernelperf.doctor.finding import TOPICS
 from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Verdict
 from pytest_kernelperf.settings import CaseSettings
@@ -59,3 +60,11 @@ def test_every_marker_keyword_is_documented(settings_page: str) -> None:
 def test_every_verdict_is_documented(settings_page: str) -> None:
     """A reader can look every verdict up."""
     assert sorted(first_column(section(settings_page, "Verdicts"))) == sorted(verdict.value for verdict in Verdict)
+
+
+def test_every_topic_of_the_doctor_is_documented() -> None:
+    """The page's table is the closed list of topics, in its order."""
+    page = DOCS / "doctor.md"
+    if not page.exists():
+        pytest.skip("docs/ is not beside these tests")
+    assert first_column(section(page.read_text(encoding="utf-8"), "What is looked at")) == list(TOPICS)
