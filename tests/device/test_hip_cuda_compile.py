@@ -278,6 +278,8 @@ def test_a_program_may_be_compiled_twice_with_other_options() -> None:
         assert library.hiprtcCompileProgram(program, 2, options) == expected
     assert library.hiprtcGetCodeSize(program, ctypes.byref(size)) == 0
     assert size.value > 0
+    assert library.hiprtcGetProgramLogSize(program, ctypes.byref(size)) == 0
+    assert size.value == 1  # an empty text's final zero
     assert library.hiprtcDestroyProgram(ctypes.byref(program)) == 0
 
 
