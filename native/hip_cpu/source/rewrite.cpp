@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "declaration.h"
+#include "glue.h"
 #include "kernel_body.h"
 #include "token.h"
 
@@ -13,19 +15,6 @@ namespace {
 struct Edit {
     std::size_t begin, end;
     std::string text;
-};
-
-// A kernel's declaration, as token indices into the whole text.
-struct Declaration {
-    std::size_t begin = 0;         // first token
-    std::size_t specifiers = 0;    // first token after template headers
-    std::size_t name = 0;          // first token of the declarator: name, or name<arguments>
-    std::size_t open = 0;          // ( of the parameters
-    std::size_t close = 0;         // ) of the parameters
-    bool is_template = false;      // template <class T>
-    bool is_specialisation = false;  // template <>
-    bool is_instantiation = false;   // template void scale<float>(float*);
-    bool extern_c = false;
 };
 
 struct Function {
@@ -136,12 +125,6 @@ private:
         if (!is_kernel(begin, open)) functions_.push_back({name, begin, close});
     }
 
-    static bool takes_parentheses(std::string_view word) {
-        static constexpr std::string_view words[] = {"__launch_bounds__", "__attribute__", "__attribute", "alignas",
-                                                     "noexcept", "decltype", "__declspec", "explicit"};
-        return std::find(std::begin(words), std::end(words), word) != std::end(words);
-    }
-
     bool mentions(std::size_t begin, std::size_t end, const std::set<std::string_view>& names) const {
         for (std::size_t i = begin; i < end; ++i)
             if (tokens_[i].is_name() && names.count(tokens_[i].text) != 0) return true;
@@ -165,55 +148,10 @@ private:
     }
 
     bool parse(std::size_t begin, std::size_t end, Declaration& d) {
-        d.begin = begin;
-        std::size_t i = begin;
-        while (i < end && tokens_[i].is("template")) {
-            if (!tokens_[i + 1].is("<")) {
-                d.is_instantiation = true;
-                ++i;
-                break;
-            }
-            const std::size_t close = closing_angle(i + 1, end);
-            (close == i + 2 ? d.is_specialisation : d.is_template) = true;
-            i = close + 1;
-        }
-        d.specifiers = i;
-        bool returns_void = false;
-        for (; i < end; ++i) {
-            if (tokens_[i].is("extern") && tokens_[i + 1].is("\"C\"")) d.extern_c = true;
-            if (tokens_[i].is("void")) returns_void = true;
-            if (tokens_[i].is("[")) i = closing(tokens_, i);
-            if (!tokens_[i].is("(")) continue;
-            if (i > begin && (tokens_[i - 1].is(">") || (tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)))) break;
-            i = closing(tokens_, i);
-        }
-        if (i >= end) return fail(begin, "this __global__ declaration is not understood: it has no parameter list"), false;
-        d.open = i;
-        d.close = closing(tokens_, i);
-        d.name = i - 1;
-        if (tokens_[d.name].is(">")) {
-            int depth = 0;
-            for (;; --d.name) {
-                if (tokens_[d.name].is(">")) ++depth;
-                if (tokens_[d.name].is("<") && --depth == 0) break;
-                if (d.name == d.specifiers) return fail(i, "this kernel's name is not understood"), false;
-            }
-            --d.name;
-        }
-        if (!returns_void) return fail(d.name, "a kernel must return void"), false;
-        if (d.name > 0 && tokens_[d.name - 1].is("::"))
-            return fail(d.name, "the cpu runtime needs a kernel to be defined inside its namespace, not with a qualified name"), false;
-        return true;
-    }
-
-    std::size_t closing_angle(std::size_t open, std::size_t end) const {
-        int depth = 0;
-        for (std::size_t i = open; i < end; ++i) {
-            if (tokens_[i].is("(") || tokens_[i].is("{") || tokens_[i].is("[")) i = closing(tokens_, i);
-            else if (tokens_[i].is("<")) ++depth;
-            else if (tokens_[i].is(">") && --depth == 0) return i;
-        }
-        return end;
+        std::string sentence;
+        const std::size_t at = read_declaration(tokens_, begin, end, d, sentence);
+        if (!sentence.empty()) fail(at, sentence);
+        return sentence.empty();
     }
 
     // --- writing ---------------------------------------------------------------------------
@@ -321,44 +259,6 @@ private:
         const std::string body = "kp_kernel_" + std::to_string(number);
         const std::string stub_address = "static_cast<::kp::Signature<decltype(&" + body + ")>::Declared*>(&" + name + ")";
         edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits));
-    }
-
-    // How the launch code may run a kernel: a type of launch.h, and the function that tells segments and limits.
-    struct Traits {
-        std::string type, run;
-
-        static std::string plain() { return "Traits<false, false, false, false, false>"; }
-        static std::string outside() { return "Traits<true, false, false, false, false>"; }
-        static std::string of(const BodyFacts& facts) {
-            auto flag = [](bool value) { return value ? ", true" : ", false"; };
-            return std::string("Traits<false") + flag(facts.strided) + flag(!facts.divisor.empty()) + flag(facts.linear) + flag(!facts.limit.empty()) + ">";
-        }
-    };
-
-    static std::string run_facts(const BodyFacts& facts) {
-        std::string limit = "::kp::no_limit";
-        if (!facts.limit.empty()) {
-            const bool converted = !facts.limit_type.empty() && facts.limit_type != "auto";
-            limit = "::kp::limit_of<" + (facts.limited_type == "auto" ? "unsigned" : facts.limited_type) + ">(" +
-                    (converted ? "static_cast<" + facts.limit_type + ">(" : "(") + facts.limit + "))";
-        }
-        return "::kp::Run{" + (facts.divisor.empty() ? "0" : "(long long)(" + facts.divisor + ")") + ", " + limit + "}";
-    }
-
-    static std::string glue(int number, const std::string& body, const std::string& stub_address, const Traits& traits) {
-        const std::string key = "KP" + std::to_string(number) + "_";
-        const std::string type = "decltype(&" + body + ")", inlined = " __attribute__((always_inline)) { ";
-        const std::string facts = traits.run.empty() ? "[](auto...)" + inlined + "return ::kp::Run{}; }"
-                                                     : "[](auto... kp_a)" + inlined + "return " + traits.run + "(kp_a...); }";
-        return " extern \"C\" __attribute__((used, visibility(\"default\"))) void kernelperf_thunk_" + key +
-               "(const void* kp_arguments, ::kp::u64 kp_first, ::kp::u64 kp_count, const ::kp::Launch* kp_launch) noexcept {"
-               " ::kp::run<::kp::" + traits.type + ", " + type + ">([](auto... kp_a)" + inlined + body + "(kp_a...); }, " + facts +
-               ", kp_arguments, kp_first, kp_count, kp_launch); }"
-               " extern \"C\" { extern const ::kp::Signature<" + type + ">::Parameters kernelperf_parameters_" + key +
-               " __attribute__((visibility(\"default\"))); const ::kp::Signature<" + type +
-               ">::Parameters kernelperf_parameters_" + key + " __attribute__((used)) = ::kp::Signature<" + type + ">::table();"
-               " extern const void* const kp_name_" + key + ";"
-               " const void* const kp_name_" + key + " __attribute__((used)) = (const void*)(" + stub_address + "); }";
     }
 
     // template __global__ void scale<float>(float*, int);

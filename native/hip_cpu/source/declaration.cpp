@@ -1,0 +1,80 @@
+#include "declaration.h"
+
+#include <algorithm>
+
+namespace kp {
+namespace {
+
+std::size_t closing_angle(const std::vector<Token>& tokens, std::size_t open, std::size_t end) {
+    int depth = 0;
+    for (std::size_t i = open; i < end; ++i) {
+        if (tokens[i].is("(") || tokens[i].is("{") || tokens[i].is("[")) i = closing(tokens, i);
+        else if (tokens[i].is("<")) ++depth;
+        else if (tokens[i].is(">") && --depth == 0) return i;
+    }
+    return end;
+}
+
+// template <...> as often as it comes: the token after it.
+std::size_t skip_templates(const std::vector<Token>& tokens, std::size_t begin, std::size_t end, Declaration& d) {
+    std::size_t i = begin;
+    while (i < end && tokens[i].is("template")) {
+        if (!tokens[i + 1].is("<")) {
+            d.is_instantiation = true;
+            return i + 1;
+        }
+        const std::size_t close = closing_angle(tokens, i + 1, end);
+        (close == i + 2 ? d.is_specialisation : d.is_template) = true;
+        i = close + 1;
+    }
+    return i;
+}
+
+// The first token of the declarator that ends before `open`: a name, or name<arguments>; `least` if there is none.
+std::size_t declarator(const std::vector<Token>& tokens, std::size_t least, std::size_t open) {
+    std::size_t name = open - 1;
+    if (!tokens[name].is(">")) return name;
+    int depth = 0;
+    for (;; --name) {
+        if (tokens[name].is(">")) ++depth;
+        if (tokens[name].is("<") && --depth == 0) return name > least ? name - 1 : least;
+        if (name == least) return least;
+    }
+}
+
+}  // namespace
+
+bool takes_parentheses(std::string_view word) {
+    static constexpr std::string_view words[] = {"__launch_bounds__", "__attribute__", "__attribute", "alignas",
+                                                 "noexcept", "decltype", "__declspec", "explicit"};
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+std::size_t read_declaration(const std::vector<Token>& tokens, std::size_t begin, std::size_t end, Declaration& d, std::string& sentence) {
+    d.begin = begin;
+    d.specifiers = skip_templates(tokens, begin, end, d);
+    bool returns_void = false;
+    std::size_t i = d.specifiers;
+    for (; i < end; ++i) {
+        if (tokens[i].is("extern") && tokens[i + 1].is("\"C\"")) d.extern_c = true;
+        if (tokens[i].is("void")) returns_void = true;
+        if (tokens[i].is("[")) i = closing(tokens, i);
+        if (i >= end || !tokens[i].is("(")) continue;
+        if (i > begin && (tokens[i - 1].is(">") || (tokens[i - 1].is_name() && !takes_parentheses(tokens[i - 1].text)))) break;
+        i = closing(tokens, i);
+    }
+    if (i >= end) {
+        sentence = "this __global__ declaration is not understood: it has no parameter list";
+        return begin;
+    }
+    d.open = i;
+    d.close = closing(tokens, i);
+    d.name = declarator(tokens, d.specifiers, d.open);
+    if (!tokens[d.name].is_name()) sentence = "this kernel's name is not understood";
+    else if (!returns_void) sentence = "a kernel must return void";
+    else if (d.name > 0 && tokens[d.name - 1].is("::"))
+        sentence = "the cpu runtime needs a kernel to be defined inside its namespace, not with a qualified name";
+    return d.name;
+}
+
+}  // namespace kp
