@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_kernelperf.model import Comparison, LaunchFill, Mismatch, StoredComparison
 from pytest_kernelperf.units import (
     describe_change,
+    format_bytes,
     format_count,
     format_counted,
     format_floor,
@@ -167,3 +168,48 @@ def _agreement(comparison: Comparison, count: int) -> str:
 def _allowed(comparison: Comparison) -> str:
     floor = f" and {format_floor(comparison.floor_us)}" if comparison.floor_us > 0 else ""
     return f"tolerance {format_tolerance(comparison.tolerance_ratio)}{floor}"
+
+
+RESOURCES = {
+    "vgprs": "VGPRs",
+    "agprs": "AGPRs",
+    "sgprs": "SGPRs",
+    "registers": "registers",
+    "spills": "spills",
+    "scratch_bytes": "scratch",
+    "lds_bytes": "LDS",
+    "wave_size": "lanes a wave",
+    "wgp_mode": "WGP mode",
+    "max_threads": "threads a workgroup at most",
+}
+"""What a kernel uses, in the order in which it is worth reading, with the words for it."""
+
+
+def resources_changed(
+    accepted: Mapping[str, Mapping[str, int]], now: Mapping[str, Mapping[str, int]]
+) -> tuple[str, ...]:
+    """Return a sentence for each kernel that uses other resources than the accepted one of its name.
+
+    ``scale: VGPRs 32 → 64, spills 0 → 16 (accepted → now)``. What one side alone states is not compared: another
+    runtime, or an older version of this package, may have counted less.
+    """
+    changes = ((kernel, _changes(accepted[kernel], now[kernel])) for kernel in sorted(accepted.keys() & now.keys()))
+    return tuple(f"{kernel}: {', '.join(found)} (accepted → now)" for kernel, found in changes if found)
+
+
+def _changes(before: Mapping[str, int], after: Mapping[str, int]) -> list[str]:
+    return [
+        f"{words} {_amount(name, before[name])} → {_amount(name, after[name])}{' bytes' if _is_size(name) else ''}"
+        for name, words in RESOURCES.items()
+        if name in before and name in after and before[name] != after[name]
+    ]
+
+
+def _is_size(name: str) -> bool:
+    return name.endswith("_bytes")
+
+
+def _amount(name: str, amount: int) -> str:
+    if name == "wgp_mode":
+        return "on" if amount else "off"
+    return format_bytes(amount) if _is_size(name) else format_count(amount)

@@ -13,6 +13,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.model import DeviceFacts, Measurement, Record
+from pytest_kernelperf.reason import resources_changed
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -44,7 +45,7 @@ def record_of(work: Work, test: str) -> Record:
         fills=work.evidence.fills,
         mismatch=work.evidence.mismatch,
         mutation_of=work.spec.mutation_of,
-        notes=(*judge.notes_of(work.evidence), *work.notes),
+        notes=(*judge.notes_of(work.evidence), *_resource_notes(work), *work.notes),
         comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
         stored=work.evidence.stored,
     )
@@ -87,6 +88,13 @@ def starved_expected(spec: CaseSpec) -> str:
     """Return why the case is expected to be starved; empty where it is not."""
     expected = spec.doing.expect_starved if isinstance(spec.doing, Variant) else None
     return (expected or {}).get(spec.tokens, "")
+
+
+def _resource_notes(work: Work) -> tuple[str, ...]:
+    """Say what the kernels use more or less of than the accepted ones: often why a time has changed."""
+    if work.subject is None or work.accepted is None:
+        return ()
+    return resources_changed(work.accepted.resources, work.subject.resources)
 
 
 def _with_subject(record: Record, work: Work) -> Record:

@@ -52,6 +52,7 @@ class ScriptedWorkers:
     disturbed: int = 0
     failure: KernelperfError | None = None
     cannot_run: str = ""
+    resources: dict[str, int] = field(default_factory=dict)
     profilers: tuple[str, ...] = ()
     requests: list[MeasureRequest] = field(default_factory=list)
     compiled: list[str] = field(default_factory=list)
@@ -77,7 +78,10 @@ class ScriptedWorkers:
         if self.failure is not None:
             raise self.failure
         lines = [line.split() for line in text.splitlines() if line.startswith("kernel ")]
-        facts = {words[1]: KernelFacts(digest_of([words, list(bundle.options)])) for words in lines}
+        facts = {
+            words[1]: KernelFacts(digest_of([words, list(bundle.options)]), resources=dict(self.resources))
+            for words in lines
+        }
         data = repr(lines).encode()
         return CodeObject(digest_of_bytes(data), data, facts, cannot_run=self.cannot_run)
 

@@ -457,6 +457,18 @@ def test_a_ready_code_object_is_guarded_like_a_source(bench: Bench) -> None:
     assert bench.check().decision.verdict is Verdict.UNCHANGED
 
 
+def test_other_registers_than_the_accepted_ones_are_noted(bench: Bench) -> None:
+    """They are in the record, and a change of them stands beside the case, whatever its verdict."""
+    bench.workers.resources = {"vgprs": 32, "spills": 0}
+    bench.accept("plain")
+    assert not bench.check().notes
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.resources = {"vgprs": 64, "spills": 16}
+    record = bench.check()
+    assert record.resources == {"double_kernel": {"vgprs": 64, "spills": 16}}
+    assert "double_kernel: VGPRs 32 → 64, spills 0 → 16 (accepted → now)" in record.notes
+
+
 def test_times_of_a_scripted_clock_have_a_device_key_of_their_own(bench: Bench) -> None:
     """They can never become or meet a device's baselines."""
     bench.settings = dataclasses.replace(bench.settings, clock_script=Path("script.json"))
