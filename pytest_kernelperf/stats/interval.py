@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from pytest_kernelperf.model import Frozen
 
@@ -34,6 +33,9 @@ def interval_over_processes(ratios: Sequence[float], confidence: float) -> Inter
     mean = float(np.mean(logs))
     if len(logs) == 1:
         return Interval(float(np.exp(mean)), None, None)
+    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
+    from scipy import stats
+
     error = float(stats.sem(logs))
     # Not stats.t.interval, which gives NaN for a spread of exactly zero; a scripted clock does produce that.
     half = float(stats.t.ppf((1 + confidence) / 2, len(logs) - 1)) * error

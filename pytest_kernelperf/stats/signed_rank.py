@@ -12,7 +12,6 @@ import functools
 from typing import Any, Final
 
 import numpy as np
-from scipy import stats
 
 METHOD: Final = "exact"
 MOST_PAIRS = 300
@@ -39,6 +38,9 @@ def signed_rank_p(differences: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     if not np.any(rounded > 0):
         return 1.0
     signed_ranks = rank_against(rounded)
+    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
+    from scipy import stats
+
     return float(stats.wilcoxon(signed_ranks, alternative="greater", method=METHOD).pvalue)
 
 

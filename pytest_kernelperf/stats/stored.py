@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
 
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Frozen, StoredComparison
@@ -52,6 +51,9 @@ def compare_stored(
                 "measure it anew with --update-baselines=REASON"
             )
     change_ratio = float(np.median(today_us) / np.median(stored_us))
+    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
+    from scipy import stats
+
     p_value = float(stats.mannwhitneyu(today_us, stored_us, alternative="two-sided", method="exact").pvalue)
     reason = _why_not_gated(len(today_us), len(stored_us), stored_days, policy)
     return StoredComparison(
@@ -81,6 +83,9 @@ def find_drift(comparisons: Sequence[StoredComparison], policy: Policy) -> Drift
     if not len(changes):
         return None
     middle = float(np.exp(np.median(changes)))
+    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
+    from scipy import stats
+
     p_value = float(stats.wilcoxon(changes).pvalue) if np.any(changes != 0) else 1.0
     beyond = max(middle, 1 / middle) > 1 + policy.tolerance
     return Drift(middle, p_value, len(changes), moved=beyond and p_value <= policy.alpha)
