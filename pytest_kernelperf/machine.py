@@ -57,11 +57,16 @@ class GpuUser(Frozen, frozen=True):
 
 
 class Runtime(Frozen, frozen=True):
-    """One of the three runtimes: the library found for it, or the sentence that says what is missing."""
+    """One of the three runtimes: the library found for it, or the sentence that says what is missing.
+
+    ``host_code_compiler`` makes device code of files with host code in them; else ``host_code_problem`` says why not.
+    """
 
     name: str
     library: str
     problem: str
+    host_code_compiler: str = ""
+    host_code_problem: str = ""
 
 
 class Machine(Frozen, frozen=True):

@@ -129,11 +129,21 @@ def find_compiler(found: Examination) -> Finding:
     if facts is None:
         return left_out("compiler", why_left_out(found))
     if "compile" not in found.problems:
-        return ok("compiler", facts.compiler or "it compiles, and does not say what it is")
+        return ok("compiler", (facts.compiler or "it compiles, and does not say what it is") + _for_host_code(found))
     if facts.runtime == "cpu":
         return problem("compiler", found.problems["compile"], INSTALL_COMPILER)
     step = INSTALL_NVRTC if facts.runtime == "cuda" else "install hiprtc of the same ROCm as HIP"
     return problem("compiler", found.problems["compile"], f"{step}, then look again")
+
+
+def _for_host_code(found: Examination) -> str:
+    """What compiles files with host code in them, which not every project has."""
+    runtimes = found.machine.runtimes if found.machine else ()
+    for runtime in runtimes:
+        if found.facts is not None and runtime.name == found.facts.runtime:
+            says = runtime.host_code_compiler or runtime.host_code_problem
+            return f"; files with host code: {says}" if says else ""
+    return ""
 
 
 def _size(size_bytes: int) -> str:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 from pytest_kernelperf.errors import RuntimeUnavailable
 from pytest_kernelperf.machine import Gpu, GpuUser, Machine, Runtime
+from pytest_kernelperf.model import RuntimeName
 from pytest_kernelperf.runtime import gate, kfd, nvml_state
 from pytest_kernelperf.runtime.cpu_facts import read_processor
 from pytest_kernelperf.runtime.facts import PEAK_GB_PER_S, last_level_bytes
 from pytest_kernelperf.runtime.library import choose
 from pytest_kernelperf.runtime.sysfs import Card, cards, find_card, place_of, read_word
+from pytest_kernelperf.runtime.toolchain import find_toolchain
 
 HERE = Path("/")
 
@@ -49,7 +52,7 @@ def read_machine(root: Path = HERE, environment: Mapping[str, str] = os.environ)
         governor=read_word(sys_folder / "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         gpus=found + (nvml_state.gpus() if here else ()),
         users=_users(root, sys_folder / "class/kfd/kfd"),
-        runtimes=tuple(_runtime(name) for name in ("rocm", "cuda", "cpu")) if here else (),
+        runtimes=tuple(_runtime(name) for name in get_args(RuntimeName)) if here else (),
         environment=_settings(environment),
     )
 
@@ -87,11 +90,17 @@ def _users(root: Path, kfd_root: Path) -> tuple[GpuUser, ...]:
     )
 
 
-def _runtime(name: str) -> Runtime:
+def _runtime(name: RuntimeName) -> Runtime:
+    library = problem = compiler = lacking = ""
     try:
-        return Runtime(name, str(choose(name).amdhip64), "")
+        library = str(choose(name).amdhip64)
     except RuntimeUnavailable as error:
-        return Runtime(name, "", str(error))
+        problem = str(error)
+    try:
+        compiler = find_toolchain(name).program
+    except RuntimeUnavailable as error:
+        lacking = str(error)
+    return Runtime(name, library, problem, compiler, lacking)
 
 
 def _settings(environment: Mapping[str, str]) -> tuple[str, ...]:

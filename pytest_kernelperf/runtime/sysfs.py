@@ -112,17 +112,10 @@ def _levels(text: str) -> tuple[float | None, float | None]:
 def _place(device: Path) -> str:
     """The PCI address: from ``uevent``, else the name of the folder that ``device`` links to."""
     match = re.search(r"^PCI_SLOT_NAME=(\S{1,20})$", read_text(device / "uevent"), re.MULTILINE)
-    for name in (match.group(1) if match else "", _target(device)):
+    for name in (match.group(1) if match else "", device.resolve().name):
         if _PLACE.fullmatch(name.lower()):
             return name.lower()
     return ""
-
-
-def _target(link: Path) -> str:
-    try:
-        return link.resolve().name
-    except (OSError, RuntimeError):  # a loop of links
-        return ""
 
 
 def _first(*paths: Path) -> int | None:

@@ -27,7 +27,11 @@ from pytest_kernelperf.worker.message import ProbeName
 NO_CUDA = "the cuda runtime cannot be used here: the NVIDIA driver's libcuda.so.1 cannot be opened"
 NO_ROCM = "the rocm runtime needs AMD's libamdhip64.so: install ROCm 6.4 or newer, or set ROCM_PATH"
 
-RUNTIMES = (Runtime("rocm", "", NO_ROCM), Runtime("cuda", "", NO_CUDA), Runtime("cpu", "/site/libamdhip64.so", ""))
+RUNTIMES = (
+    Runtime("rocm", "", NO_ROCM),
+    Runtime("cuda", "", NO_CUDA),
+    Runtime("cpu", "/site/libamdhip64.so", "", "", "no hipcc"),
+)
 
 LAPTOP = Machine(
     root="/",
@@ -145,7 +149,7 @@ STRIX = msgspec.structs.replace(
     machine=msgspec.structs.replace(
         LAPTOP,
         gpus=(STRIX_GPU,),
-        runtimes=(Runtime("rocm", "/opt/rocm/lib/libamdhip64.so.7", ""), *RUNTIMES[1:]),
+        runtimes=(Runtime("rocm", "/opt/rocm/lib/libamdhip64.so.7", "", "/opt/rocm/bin/amdclang++"), *RUNTIMES[1:]),
     ),
     facts=msgspec.structs.replace(
         CPU_FACTS,

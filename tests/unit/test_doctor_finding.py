@@ -103,7 +103,8 @@ CASES: Mapping[str, tuple[Examination, str, str, str]] = {
     "MALL": (STRIX, "caches", "ok", "L2 2 MB, last level 32 MB (MALL"),
     "CPU's caches": (CPU, "caches", "ok", "L2 1 MB, last level 16 MB: smaller"),
     "no caches": (changed(CPU, facts_l2_bytes=None, facts_last_level_bytes=None), "caches", "left out", "not known"),
-    "compiler": (CPU, "compiler", "ok", "clang++ 19.1.7"),
+    "compiler": (CPU, "compiler", "ok", "clang++ 19.1.7; files with host code: no hipcc"),
+    "two compilers": (STRIX, "compiler", "ok", "hiprtc 7.2; files with host code: /opt/rocm/bin/amdclang++"),
     "no compiler": (WITHOUT_COMPILER, "compiler", "problem", NO_COMPILER),
     "repeatable": (H200, "compiling twice", "ok", "the same instructions, 2 kernels"),
     "names differ": (CPU, "compiling twice", "ok", "names and paths alone"),
@@ -233,7 +234,7 @@ def test_what_was_found_is_judged(name: str) -> None:
     [
         ("no compiler", "apt install g++"),
         ("no ROCm", "apt install hip-runtime-amd"),
-        ("no NVRTC", "pip install nvidia-cuda-nvrtc"),
+        ("no NVRTC", "pip install nvidia-cuda-nvrtc (drivers of CUDA 12"),
         ("blocking", "unset HIP_LAUNCH_BLOCKING"),
         ("held low", "echo auto | sudo tee /sys/class/drm/card1/device/power_dpm_force_performance_level"),
         ("no runtime", "kernelperf doctor --runtime=cpu"),

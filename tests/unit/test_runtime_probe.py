@@ -26,6 +26,11 @@ def test_the_step_is_the_smallest_difference_of_two_times() -> None:
     assert (found.least_ns, found.readings) == (pytest.approx(1760.0), 4)
 
 
+def test_a_floats_last_digits_are_no_step() -> None:
+    """Claim: HIP gives milliseconds as a float of 24 bits; what that rounds is not the clock's."""
+    assert measure_steps([1.0, 1.0 + 1e-7, 1.5]).step_ns == pytest.approx(500.0)
+
+
 def test_equal_times_show_a_step_of_their_own_length() -> None:
     """Claim: nothing finer than 1 us was seen, so nothing finer is said."""
     assert measure_steps([1.0, 1.0, 0.0]) == TimerReading(1000.0, 1000.0, 3)

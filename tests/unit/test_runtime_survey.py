@@ -88,4 +88,5 @@ def test_this_machine_says_which_runtimes_it_has() -> None:
     machine = read_machine(environment={"HIP_LAUNCH_BLOCKING": "1", "HIP_VISIBLE_DEVICES": "0", "HOME": "/x"})
     assert [each.name for each in machine.runtimes] == ["rocm", "cuda", "cpu"]
     assert all(bool(each.library) != bool(each.problem) for each in machine.runtimes)
+    assert all(bool(each.host_code_compiler) != bool(each.host_code_problem) for each in machine.runtimes)
     assert machine.environment == ("HIP_VISIBLE_DEVICES=0", "HIP_LAUNCH_BLOCKING=1")
