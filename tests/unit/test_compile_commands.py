@@ -39,7 +39,7 @@ def test_what_matters_for_device_code_is_kept_and_the_rest_dropped() -> None:
 @pytest.mark.parametrize(
     ("words", "kept"),
     [
-        ("nvcc -forward-unknown-to-host-compiler -Xcompiler=-fPIC -Xcompiler -Wall --use_fast_math -maxrregcount 64 a.cu",
+        ("nvcc -forward-unknown-to-host-compiler -Xcompiler=-fPIC -Xcompiler -Wall --use_fast_math -maxrregcount 64 a",
          ("--use_fast_math", "-maxrregcount=64")),
         ("nvcc --generate-code=arch=compute_90,code=[sm_90] -gencode arch=compute_80,code=sm_80 -std=c++17 a.cu",
          ("-std=c++17",)),
