@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,17 @@ def test_scale(kernelperf):
     kernelperf.check()
 """
 
+FILES = {
+    "scale.hip": SOURCE,
+    "test_scale.py": TEST,
+    # Few compute units to fill whatever machine this is, and the fewest processes that can agree.
+    "pytest.ini": "[pytest]\nkernelperf_target = test:2\nkernelperf_processes = 3\n",
+    "clock.json": '{"version": 1, "rules": [{"match": {}, "us": 10.0, "noise_ratio": 0.001}]}',
+}
+
+# What would change a child run's output or its verdicts.
+NOT_PASSED_ON = ("CI", "GITHUB_ACTIONS", "LD_PRELOAD", "PYTEST_ADDOPTS")
+
 
 class GuardedProject:
     """The child project: its files, its clock's script, and runs of the guard in it."""
@@ -73,13 +87,10 @@ class GuardedProject:
         self.child = child
         self.path: Path = child.path
         self.script = self.path / "clock.json"
-        self.set_times({"match": {}, "us": 10.0, "noise_ratio": 0.001})
         monkeypatch.setenv("KERNELPERF_CLOCK_SCRIPT", str(self.script))
         monkeypatch.setenv("KERNELPERF_LOCK", str(self.path / "machine.lock"))
-        self.child.write("scale.hip", SOURCE)
-        self.child.write("test_scale.py", TEST)
-        # Few compute units to fill whatever machine this is, and the fewest processes that can agree.
-        self.child.write("pytest.ini", "[pytest]\nkernelperf_target = test:2\nkernelperf_processes = 3\n")
+        for name, text in FILES.items():
+            self.child.write(name, text)
 
     def set_times(self, *rules: dict[str, Any]) -> None:
         """Script the clock: the first rule that fits a sample gives its time."""
@@ -89,6 +100,10 @@ class GuardedProject:
         """Run ``pytest --kernelperf`` on the cpu runtime."""
         result: pytest.RunResult = self.child.run("--kernelperf", "--kernelperf-runtime=cpu", *arguments)
         return result
+
+    def start_from(self, baselines: Path) -> None:
+        """Begin with baselines that another run of this very project has stored."""
+        shutil.copytree(baselines, self.path / "baselines")
 
     def replace(self, name: str, old: str, new: str) -> None:
         """Edit a file; the text must be there."""
@@ -114,6 +129,31 @@ class GuardedProject:
         return path
 
 
+@pytest.fixture(scope="session")
+def stored_baselines(tmp_path_factory: pytest.TempPathFactory, plugin_arguments: tuple[str, ...]) -> Path:
+    """Baselines of the child project as it is written: stored once, by a real run, for all tests that start there."""
+    folder = tmp_path_factory.mktemp("stored")
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+    command = [sys.executable, "-m", "pytest", *plugin_arguments, "--kernelperf", "--kernelperf-runtime=cpu"]
+    environment = {
+        **{name: value for name, value in os.environ.items() if name not in NOT_PASSED_ON},
+        "KERNELPERF_CLOCK_SCRIPT": str(folder / "clock.json"),
+        "KERNELPERF_LOCK": str(folder / "machine.lock"),
+    }
+    run = [*command, "--update-baselines=first"]
+    result = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout
+    return folder / "baselines"
+
+
+@pytest.fixture
+def stored(guarded: GuardedProject, stored_baselines: Path) -> GuardedProject:
+    """A guarded child project whose cases all have a baseline."""
+    guarded.start_from(stored_baselines)
+    return guarded
+
+
 @pytest.fixture
 def guarded(child_project: Any, monkeypatch: pytest.MonkeyPatch) -> GuardedProject:
     """A guarded child project; skipped where the cpu runtime was not built or no compiler is there."""
@@ -122,8 +162,7 @@ def guarded(child_project: Any, monkeypatch: pytest.MonkeyPatch) -> GuardedProje
     except RuntimeUnavailable as error:
         pytest.skip(str(error))
     # Colours and widths are the terminal's; a test reads the plain text.
-    for name in ("CI", "GITHUB_ACTIONS"):
+    for name in NOT_PASSED_ON:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    os.environ.pop("LD_PRELOAD", None)
     return GuardedProject(child_project, monkeypatch)

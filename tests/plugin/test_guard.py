@@ -21,11 +21,10 @@ PLAIN = '"x", "y"]\n    return [Launch("scale",'
 SLOWER_PLAIN = "if (i < n) y[i] = factor * x[i];", "if (i < n) y[i] = x[i] * factor + 0.0f * i;"
 
 
-def regress(guarded: Any) -> None:
-    """Store baselines, change the kernel ``scale``, and let the clock say that it got a third slower."""
-    assert guarded.guard("--update-baselines=first").ret == 0
-    guarded.replace("scale.hip", *SLOWER_PLAIN)
-    guarded.set_times(
+def regress(stored: Any) -> None:
+    """Change the kernel ``scale``, and let the clock say that it got a third slower."""
+    stored.replace("scale.hip", *SLOWER_PLAIN)
+    stored.set_times(
         {"match": {"arm": "head"}, "us": 13.3, "noise_ratio": 0.001},
         {"match": {}, "us": 10.0, "noise_ratio": 0.001},
     )
@@ -55,24 +54,23 @@ def test_a_stored_run_is_identical_and_times_nothing(guarded: Any) -> None:
     assert set(guarded.verdicts().values()) == {"identical", "caught"}
 
 
-def test_a_comment_or_a_renamed_local_is_identical(guarded: Any) -> None:
+def test_a_comment_or_a_renamed_local_is_identical(stored: Any) -> None:
     """The instructions decide."""
-    assert guarded.guard("--update-baselines=first").ret == 0
-    guarded.set_times()
-    guarded.replace("scale.hip", "const int threads =", "// how many there are\n\n    const int all_threads =")
-    guarded.replace("scale.hip", "i += threads", "i += all_threads")
-    assert guarded.guard().ret == 0
-    assert set(guarded.verdicts().values()) == {"identical", "caught"}
+    stored.set_times()
+    stored.replace("scale.hip", "const int threads =", "// how many there are\n\n    const int all_threads =")
+    stored.replace("scale.hip", "i += threads", "i += all_threads")
+    assert stored.guard().ret == 0
+    assert set(stored.verdicts().values()) == {"identical", "caught"}
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n2",), ("-p", "no:terminal"), ("-x",), ("-k", "plain")])
-def test_a_regression_fails_whatever_else_is_asked(guarded: Any, arguments: tuple[str, ...]) -> None:
+def test_a_regression_fails_whatever_else_is_asked(stored: Any, arguments: tuple[str, ...]) -> None:
     """The changed kernel's cases are regressed, all others identical, under every option that changes the run."""
     if "-n2" in arguments:
         pytest.importorskip("xdist", reason="needs pytest-xdist")
-    regress(guarded)
-    assert guarded.guard(*arguments).ret == 1
-    verdicts = guarded.verdicts()
+    regress(stored)
+    assert stored.guard(*arguments).ret == 1
+    verdicts = stored.verdicts()
     assert verdicts["plain-1"] == "regressed"
     assert {name: v for name, v in verdicts.items() if "strided" in name} in (
         {"strided-1": "identical", "strided-8": "identical"},
@@ -82,13 +80,13 @@ def test_a_regression_fails_whatever_else_is_asked(guarded: Any, arguments: tupl
         assert verdicts["plain-8"] == "regressed"
 
 
-def test_junit_tells_the_same_failures_with_messages_that_stand_alone(guarded: Any) -> None:
+def test_junit_tells_the_same_failures_with_messages_that_stand_alone(stored: Any) -> None:
     """Case, verdict, change, interval and agreement are in the message."""
-    regress(guarded)
-    assert guarded.guard("--junitxml=junit.xml").ret == 1
+    regress(stored)
+    assert stored.guard("--junitxml=junit.xml").ret == 1
     failures = {
         case.get("name"): case.find("failure")
-        for case in ET.parse(guarded.path / "junit.xml").iter("testcase")
+        for case in ET.parse(stored.path / "junit.xml").iter("testcase")
         if case.find("failure") is not None
     }
     assert set(failures) == {"test_scale[plain-1]", "test_scale[plain-8]"}
@@ -97,14 +95,14 @@ def test_junit_tells_the_same_failures_with_messages_that_stand_alone(guarded: A
         assert part in message
 
 
-def test_a_changed_slower_kernel_is_accepted_with_a_reason_and_is_identical_after_it(guarded: Any) -> None:
+def test_a_changed_slower_kernel_is_accepted_with_a_reason_and_is_identical_after_it(stored: Any) -> None:
     """The reason is stored where a reviewer reads it."""
-    regress(guarded)
-    assert guarded.guard("--update-baselines=rounds as the engine does").ret == 0
-    assert guarded.verdicts()["plain-8"] == "accepted"
-    assert "rounds as the engine does" in guarded.baseline().read_text()
-    assert guarded.guard().ret == 0
-    assert guarded.verdicts()["plain-8"] == "identical"
+    regress(stored)
+    assert stored.guard("--update-baselines=rounds as the engine does").ret == 0
+    assert stored.verdicts()["plain-8"] == "accepted"
+    assert "rounds as the engine does" in stored.baseline().read_text()
+    assert stored.guard().ret == 0
+    assert stored.verdicts()["plain-8"] == "identical"
 
 
 def test_xdist_workers_store_baselines_together(guarded: Any) -> None:
@@ -218,37 +216,34 @@ def damage_nan(text: str) -> str:
         (lambda text: text.replace('"device_key": "scripted-cpu', '"device_key": "gfx1151'), "gfx1151"),
     ],
 )
-def test_a_damaged_baseline_is_one_sentence_and_fails(guarded: Any, damage: Any, sentence: str) -> None:
+def test_a_damaged_baseline_is_one_sentence_and_fails(stored: Any, damage: Any, sentence: str) -> None:
     """NaN, an unknown version, a cut-off file, another device's file: the file's own item fails."""
-    assert guarded.guard("--update-baselines=first").ret == 0
-    path = guarded.baseline()
+    path = stored.baseline()
     damaged = damage(path.read_text())
     assert damaged != path.read_text()
     path.write_text(damaged)
-    result = guarded.guard("-k", "baselines")
+    result = stored.guard("-k", "baselines")
     assert result.ret == 1
     assert sentence in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
 
 
-def test_a_deleted_case_fails_until_it_is_dropped(guarded: Any) -> None:
+def test_a_deleted_case_fails_until_it_is_dropped(stored: Any) -> None:
     """A renamed variant would otherwise lose its guard in silence."""
-    assert guarded.guard("--update-baselines=first").ret == 0
-    guarded.replace("test_scale.py", "def strided(", "def grid_stride(")
-    result = guarded.guard()
+    stored.replace("test_scale.py", "def strided(", "def grid_stride(")
+    result = stored.guard()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*scale.json has case strided at 1 token*no test has any more*"])
-    assert guarded.guard("--update-baselines=renamed").ret == 0
-    assert guarded.guard().ret == 0
-    assert '"variant": "strided"' not in guarded.baseline().read_text()
+    assert stored.guard("--update-baselines=renamed").ret == 0
+    assert stored.guard().ret == 0
+    assert '"variant": "strided"' not in stored.baseline().read_text()
 
 
-def test_a_deleted_module_fails_until_its_baseline_is_dropped(guarded: Any) -> None:
-    """Also when nothing else is guarded any more."""
-    assert guarded.guard("--update-baselines=first").ret == 0
-    (guarded.path / "test_scale.py").unlink()
-    guarded.child.write("test_other.py", "def test_nothing():\n    pass\n")
-    result = guarded.guard()
+def test_a_deleted_module_fails_until_its_baseline_is_dropped(stored: Any) -> None:
+    """Also when nothing else is stored any more."""
+    (stored.path / "test_scale.py").unlink()
+    stored.child.write("test_other.py", "def test_nothing():\n    pass\n")
+    result = stored.guard()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*scale.json has 4 cases of scale, but its test module test_scale.py is gone*"])
 
