@@ -65,7 +65,7 @@ def find_device(found: Examination) -> Finding:
         )
     others = f"; one of {len(machine.gpus)} GPUs" if len(machine.gpus) > 1 else ""
     if gpu is not None and gpu.compute_units:
-        return ok("device", f"{gpu.name} at {gpu.place}; baselines in {gpu.key}/{others}")
+        return ok("device", f"{gpu.name} at {gpu.place or 'an unknown place'}; baselines in {gpu.key}/{others}")
     if gpu is not None:
         return problem(
             "device",

@@ -61,16 +61,20 @@ def _amd_gpus(sys_folder: Path, environment: Mapping[str, str]) -> tuple[Gpu, ..
     found = cards(sys_folder / "class/drm")
     nodes = kfd.accelerators(sys_folder / "class/kfd/kfd")
     if nodes:
-        return tuple(_gpu(node, find_card(found, place_of(node.domain, node.location)), environment) for node in nodes)
+        return tuple(_gpu(node, find_card(found, _place(node)), environment) for node in nodes)
     # Without KFD nothing can compute, but the card is worth naming: its compute driver may be missing.
     return tuple(Gpu("AMD", f"AMD GPU {card.state.source}", card.place, state=card.state) for card in found)
+
+
+def _place(node: kfd.Accelerator) -> str:
+    return place_of(node.domain, node.location) if node.location else ""
 
 
 def _gpu(node: kfd.Accelerator, card: Card | None, environment: Mapping[str, str]) -> Gpu:
     return Gpu(
         vendor="AMD",
         name=node.architecture,
-        place=place_of(node.domain, node.location),
+        place=_place(node) or (card.place if card else ""),
         architecture=node.architecture,
         key=f"{node.architecture}-{node.compute_units}cu",
         compute_units=node.compute_units,

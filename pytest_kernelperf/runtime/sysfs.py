@@ -35,8 +35,8 @@ def cards(drm: Path) -> tuple[Card, ...]:
     found = []
     for name in names[:MOST_CARDS]:
         device = drm / name / "device"
-        if read_word(device / "vendor").lower() == AMD:
-            found.append(Card(_place(device), _state(name, device)))
+        if _is_amds(device):
+            found.append(Card(_place(device), _state(name, device, _sensors(device, drm.parent / "hwmon"))))
     return tuple(found)
 
 
@@ -46,11 +46,11 @@ def place_of(domain: int, location: int) -> str:
 
 
 def find_card(found: tuple[Card, ...], place: str) -> Card | None:
-    """The card at a PCI address, else the only card there is, if its address is not known."""
+    """The card at a PCI address, else the only card there is, if one of the two addresses is not known ("")."""
     for card in found:
-        if card.place == place:
+        if card.place == place != "":
             return card
-    return found[0] if len(found) == 1 and not found[0].place else None
+    return found[0] if len(found) == 1 and not (place and found[0].place) else None
 
 
 def read_word(path: Path) -> str:
@@ -74,8 +74,12 @@ def read_number(path: Path) -> int | None:
     return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else None
 
 
-def _state(name: str, device: Path) -> GpuState:
-    sensors = _sensors(device)
+def _is_amds(device: Path) -> bool:
+    vendor = read_word(device / "vendor").lower()
+    return vendor == AMD if vendor else bool(re.search(r"^DRIVER=amdgpu$", read_text(device / "uevent"), re.MULTILINE))
+
+
+def _state(name: str, device: Path, sensors: Path) -> GpuState:
     clock_hz = _first(sensors / "freq1_input")
     power_uw = _first(sensors / "power1_average", sensors / "power1_input")  # which of the two differs by kernel
     limit_uw = _first(sensors / "power1_cap")
@@ -94,12 +98,18 @@ def _state(name: str, device: Path) -> GpuState:
     )
 
 
-def _sensors(device: Path) -> Path:
-    """amdgpu's hwmon folder; its number changes from boot to boot."""
-    hwmon = device / "hwmon"
-    folders = [hwmon / name for name in sorted(_names(hwmon)) if name.startswith("hwmon")]
-    named = [folder for folder in folders if read_word(folder / "name") == "amdgpu"]
-    return (named or folders or [hwmon])[0]
+def _sensors(device: Path, everybodys: Path) -> Path:
+    """amdgpu's hwmon folder; its number changes from boot to boot. A written-out tree may have the class's alone."""
+    own = _hwmons(device / "hwmon")
+    named = [folder for folder in own if read_word(folder / "name") == "amdgpu"]
+    if own:
+        return (named or own)[0]
+    others = [folder for folder in _hwmons(everybodys) if read_word(folder / "name") == "amdgpu"]
+    return others[0] if len(others) == 1 else device / "hwmon"
+
+
+def _hwmons(folder: Path) -> list[Path]:
+    return [folder / name for name in sorted(_names(folder)) if name.startswith("hwmon")]
 
 
 def _levels(text: str) -> tuple[float | None, float | None]:

@@ -70,6 +70,15 @@ def test_a_card_at_another_place_lends_no_figures(root: Path) -> None:
     assert only_gpu(root).state is None
 
 
+def test_the_only_card_is_it_where_kfd_says_no_place(root: Path) -> None:
+    """Claim: a node without location_id takes figures and address of the card, if there is but one."""
+    properties = root / KFD / "topology/nodes/1/properties"
+    properties.write_text(properties.read_text().replace("location_id 50432\n", ""))
+    gpu = only_gpu(root)
+    assert gpu.place == PLACE
+    assert gpu.state is not None
+
+
 def test_without_kfd_the_card_is_named_and_has_no_compute_units(root: Path) -> None:
     """Claim: a GPU whose compute driver is missing is not passed over."""
     shutil.rmtree(root / KFD)

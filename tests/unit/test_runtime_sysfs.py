@@ -83,6 +83,22 @@ def test_the_gpus_own_sensors_are_read(root: Path) -> None:
     assert state(root).temperature_c == 38.0
 
 
+def test_sensors_may_stand_in_their_class_alone(root: Path) -> None:
+    """Claim: a tree without links has /sys/class/hwmon beside the card; the one named amdgpu is it, if it is one."""
+    everybodys = root / "sys/class/hwmon"
+    (root / CARD / "hwmon").rename(everybodys)
+    assert state(root) == FULL
+    (everybodys / "hwmon6").mkdir()
+    (everybodys / "hwmon6/name").write_text("amdgpu\n")
+    assert state(root).power_w is None
+
+
+def test_a_card_may_be_known_by_its_driver(root: Path) -> None:
+    """Claim: where nobody wrote the vendor out, the driver's name tells."""
+    (root / CARD / "vendor").unlink()
+    assert state(root) == FULL
+
+
 def test_cards_of_others_are_left_out(root: Path) -> None:
     """Claim: only AMD's vendor number counts; connectors are no cards."""
     (root / CARD / "vendor").write_text("0x10de\n")
@@ -124,3 +140,5 @@ def test_a_card_is_found_by_place_or_by_being_the_only_one() -> None:
     assert find_card((there,), PLACE) is None
     assert find_card((somewhere,), PLACE) is somewhere
     assert find_card((somewhere, there), PLACE) is None
+    assert find_card((there,), "") is there
+    assert find_card((here, there), "") is None
