@@ -6,6 +6,8 @@ and registers, from a code object for the architecture that plans are judged for
 
 from __future__ import annotations
 
+import msgspec
+
 from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, unbundle
 from pytest_kernelperf.code_object.read import architecture_of
 from pytest_kernelperf.errors import CodeObjectError, CompileError, RuntimeUnavailable
@@ -56,7 +58,7 @@ def _device_code_on_cpu(
         why = "it launches kernels with <<<>>>"
     else:
         try:
-            return compile_bundle(device, bundle, kernels=kernels)
+            return compile_bundle(device, _plain(bundle), kernels=kernels)
         except CompileError as error:
             why = str(error)
     needs = f"{bundle.main} needs a GPU, since the cpu runtime cannot compile it ({why})"
@@ -74,6 +76,12 @@ def _device_code_on_cpu(
         raise
     said = f"{needs}; its launches were counted and checked against its code by {by}"
     return _unrun(describe_code(bundle, data, log, kernels), said)
+
+
+def _plain(bundle: SourceBundle) -> SourceBundle:
+    """The bundle with what every compiler takes: a GPU compiler's own options and headers are not the cpu runtime's."""
+    kept = tuple(option for option in bundle.options if option.startswith(("-D", "-U", "-I", "-std=")))
+    return msgspec.structs.replace(bundle, options=kept)
 
 
 def _ready_code(device: Device, bundle: SourceBundle, kernels: tuple[str, ...], data: bytes, target: str) -> CodeObject:

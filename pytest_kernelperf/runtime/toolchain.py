@@ -49,7 +49,8 @@ class Toolchain:
     def command(self, options: tuple[str, ...], architecture: str, main: str, output: str) -> list[str]:
         """The command that compiles ``main`` device-only for an architecture.
 
-        Without a unit identifier: clang would make it of paths and options, and no two objects would be equal.
+        Without a unit identifier: clang would make it of paths and options, and no two objects would be equal. With
+        ``-c``, which gives a linked code object all the same, since hipcc adds the host's libraries when linking.
         """
         if self.kind == "nvcc":
             kept = [word for option in options if _fits_nvcc(option) for word in _split(option)]
@@ -60,8 +61,8 @@ class Toolchain:
         with_library = ["-nogpulib", "-nogpuinc", "-isystem", os.fspath(small_header())] if self.bare else []
         return [
             self.program, "-x", "hip", f"--offload-arch={architecture}", "--offload-device-only",
-            "--no-gpu-bundle-output", "-fuse-cuid=none", *([] if optimised else ["-O3"]), *with_library, *own, main,
-            "-o", output,
+            "--no-gpu-bundle-output", "-fuse-cuid=none", "-c", *([] if optimised else ["-O3"]), *with_library, *own,
+            main, "-o", output,
         ]  # fmt: skip
 
 
@@ -115,8 +116,8 @@ def _rocm_programs(named: str) -> Iterator[str]:
     if re.search(r"hipcc|clang", Path(named).name):
         yield named
     yield from filter(None, [os.environ.get("HIPCXX")])
-    for root in filter(None, [os.environ.get("ROCM_PATH"), os.environ.get("ROCM_HOME"), "/opt/rocm"]):
-        yield from (f"{root}/bin/amdclang++", f"{root}/lib/llvm/bin/amdclang++", f"{root}/bin/hipcc")
+    root = os.environ.get("ROCM_PATH") or os.environ.get("ROCM_HOME") or "/opt/rocm"
+    yield from (f"{root}/bin/amdclang++", f"{root}/lib/llvm/bin/amdclang++", f"{root}/bin/hipcc")
     yield from ("amdclang++", "hipcc")
 
 
@@ -124,9 +125,8 @@ def _cuda_programs(named: str) -> Iterator[str]:
     if Path(named).name.startswith("nvcc"):
         yield named
     yield from filter(None, [os.environ.get("CUDACXX")])
-    for root in filter(None, [os.environ.get("CUDA_PATH"), os.environ.get("CUDA_HOME"), "/usr/local/cuda"]):
-        yield f"{root}/bin/nvcc"
-    yield "nvcc"
+    root = os.environ.get("CUDA_PATH") or os.environ.get("CUDA_HOME") or "/usr/local/cuda"
+    yield from (f"{root}/bin/nvcc", "nvcc")
 
 
 def _found(programs: Iterator[str]) -> Iterator[str]:

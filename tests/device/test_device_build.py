@@ -63,6 +63,10 @@ def needs(*programs: str) -> None:
             pytest.skip(f"no {program} here: apt-get install {package}")
 
 
+def compiler_name() -> str:
+    return Path(find_toolchain("cpu").program).name
+
+
 @pytest.fixture(scope="module")
 def pool() -> Iterator[WorkerPool]:
     """A worker pool on the cpu runtime."""
@@ -94,7 +98,7 @@ def test_a_file_with_host_code_is_compiled_for_the_target_and_checked(pool: Work
     code = pool.compile(engine(), (), target="gfx1151")
     assert code.cannot_run == (
         "src/engine.hip needs a GPU, since the cpu runtime cannot compile it (it launches kernels with <<<>>>); its "
-        "launches were counted and checked against its code by clang++-19 for gfx1151"
+        f"launches were counted and checked against its code by {compiler_name()} for gfx1151"
     )
     scale = code.kernels["(anonymous namespace)::scale<float>"]
     assert [parameter.size_bytes for parameter in scale.parameters or ()] == [8, 4, 4]
@@ -142,6 +146,8 @@ def test_the_same_source_is_the_same_object_wherever_it_is_compiled(pool: Worker
 def test_what_the_small_header_lacks_is_said_and_nothing_is_checked(pool: WorkerPool) -> None:
     """Without ROCm a library header may be missing: the case is skipped with that reason, not failed."""
     needs("clang++-19", "ld.lld-19")
+    if not find_toolchain("cpu").bare:
+        pytest.skip("ROCm is here: its own headers are used")
     files = {"src/engine.hip": "#include <rocwmma/rocwmma.hpp>\n" + ENGINE}
     code = pool.compile(engine(files=files), ())
     assert not code.kernels
@@ -166,7 +172,8 @@ def test_a_file_that_the_cpu_runtime_can_compile_runs_there(pool: WorkerPool) ->
         "#include <hip/hip_runtime.h>\n#include <algorithm>\n"
         'extern "C" __global__ void twice(float* p) { p[threadIdx.x] = std::max(p[threadIdx.x] * 2, 1.0f); }\n'
     )
-    code = pool.compile(engine(files={"src/engine.hip": source}), ("twice",))
+    options = ("-mcumode", "-mllvm=-x", "-isystem/opt/rocm/include", "-O2")
+    code = pool.compile(engine(files={"src/engine.hip": source}, options=options), ("twice",))
     assert not code.cannot_run
     with InputSet.create({"p": np.arange(4, dtype=np.float32)}) as inputs:
         plan = Plan(
@@ -233,6 +240,20 @@ def test_a_file_that_is_no_code_object_fails_with_a_sentence(take: Take) -> None
     """Not a crash of the worker."""
     with pytest.raises(CompileError, match=r"broken.hsaco: unknown code object"):
         take("broken.hsaco", b"not one")
+
+
+def test_hipcc_compiles_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ROCm's compiler with its own headers and library: the same names, arguments and registers, every time."""
+    monkeypatch.undo()  # here what is installed does matter
+    try:
+        toolchain = find_toolchain("rocm")
+    except RuntimeUnavailable as error:
+        pytest.skip(f"{error} (Debian: apt-get install hipcc)")
+    bundle = engine(name_expressions=("scale<double>",), options=("-ffast-math",))
+    data, log = build_device(toolchain, bundle, "gfx1030")
+    code = describe_code(bundle, data, log, ("scale<float>", "scale<double>"))
+    assert code.kernels["engine::clear"].resources["vgprs"] > 0
+    assert build_device(toolchain, bundle, "gfx1030")[0] == data
 
 
 # --- CUDA -------------------------------------------------------------------------------------
