@@ -15,7 +15,7 @@ from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import RuntimeUnavailable
 
 ROOT = Path(__file__).parent.parent.parent
-GATE = Path(pytest_kernelperf.__path__[0]) / "runtime" / "gate.hip"
+GATE = Path(pytest_kernelperf.__file__).parent / "runtime" / "gate.hip"
 
 SUCCESS, INVALID_OPTION, COMPILATION = 0, 5, 6
 
