@@ -1,4 +1,5 @@
 // hipGraph*: what a capture recorded, instantiated and replayed.
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -32,6 +33,29 @@ Graph* graph_of(void* handle) {
     return found == graphs().end() ? nullptr : found->second.get();
 }
 
+// What an operation is, as far as its speed goes.
+std::string signature(const Op& op) {
+    std::string text = std::to_string(op.index());
+    if (const auto* kernel = std::get_if<KernelCall>(&op)) {
+        text += *kernel->identity;
+        text.append(reinterpret_cast<const char*>(&kernel->launch), sizeof kernel->launch);
+    }
+    return text;
+}
+
+// After how many operations a graph repeats itself: graphs that are measured hold many rounds of one plan.
+std::size_t period_of(const std::vector<Op>& ops) {
+    std::vector<std::size_t> hashes;
+    for (const Op& op : ops) hashes.push_back(std::hash<std::string>()(signature(op)));
+    for (std::size_t period = 1; period < ops.size(); ++period) {
+        if (ops.size() % period != 0) continue;
+        std::size_t i = period;
+        while (i < ops.size() && hashes[i] == hashes[i - period]) ++i;
+        if (i == ops.size()) return period;
+    }
+    return ops.size();
+}
+
 int instantiate(void** executable, void* handle) {
     if (executable == nullptr) return invalid_value;
     *executable = nullptr;
@@ -40,17 +64,10 @@ int instantiate(void** executable, void* handle) {
     if (graph == nullptr) return invalid_value;
     auto* made = new GraphOp;
     made->ops = graph->ops;
+    made->period = period_of(made->ops);
     std::string key;
-    for (Op& op : made->ops) {
-        if (auto* kernel = std::get_if<KernelCall>(&op)) {
-            key += *kernel->identity;
-            key.append(reinterpret_cast<const char*>(&kernel->launch), sizeof kernel->launch);
-        } else {
-            key += std::to_string(op.index());
-        }
-        key += ';';
-    }
-    made->tuning = Tuning::of(key, cores_for_launches(), made->ops.size());
+    for (std::size_t i = 0; i < made->period; ++i) key += signature(made->ops[i]) + ';';
+    made->tuning = Tuning::of(key, cores_for_launches(), made->period);
     executables().insert(made);
     *executable = made;
     return success;

@@ -6,10 +6,14 @@
 namespace kp {
 namespace {
 
-// Candidates are tried this often, less often where a launch is long: each for this long in all.
+// Candidates are tried this often, less often where a try is long: each for this long in all.
 constexpr int most_tries = 4;
 constexpr double try_ns = 2e6;
-// A graph this long is not tried any other way than on all cores.
+// A graph is cut into about so many slices, so that its first launch decides; a slice takes this long at least, or the
+// cost of moving data to more cores would count too much.
+constexpr std::size_t slices_of_graph = 32;
+constexpr double slice_ns = 200e3;
+// A round this long is not tried any other way than on all cores.
 constexpr double long_ns = 100e6;
 // More cores must save this much over one. With half the cores so much slower, fewer still are not tried.
 constexpr double must_save = 0.97, much_slower = 1.1;
@@ -28,22 +32,30 @@ Tuning::Tuning(unsigned cores, std::size_t nodes) : alone_ns_(nodes), chosen_(co
 unsigned Tuning::next() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (decided_) return chosen_;
-    if (launches_ == 0) return candidates_.front();
-    return launches_ <= alone_again ? 1 : candidates_[trying_];
+    if (slices_ == 0) return candidates_.front();
+    return slices_ <= alone_again ? 1 : candidates_[trying_];
 }
 
-void Tuning::learn(unsigned cores, double ns) {
+std::size_t Tuning::slice(std::size_t rounds) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const double least = round_ns_ > 0 ? std::min(slice_ns / round_ns_, 1e6) : 0;
+    return std::max<std::size_t>({1, rounds / slices_of_graph, static_cast<std::size_t>(least)});
+}
+
+void Tuning::learn(unsigned cores, double ns, std::size_t rounds) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (decided_) return;
-    const std::size_t launch = launches_++;
-    if (launch == 0) {
-        decided_ = ns > long_ns;
+    const std::size_t slice = slices_++;
+    const double round_ns = ns / static_cast<double>(rounds);
+    if (slice == 0) {
+        decided_ = round_ns > long_ns;
         return;
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-        if (candidates_[i] == cores) best_ns_[i] = std::min(best_ns_[i], ns);
-    if (launch == first_alone) tries_left_ = std::clamp(static_cast<int>(try_ns / ns), 1, most_tries);
-    if (launch > alone_again) step();
+        if (candidates_[i] == cores) best_ns_[i] = std::min(best_ns_[i], round_ns);
+    if (cores == 1) round_ns_ = round_ns;
+    if (slice == first_alone) tries_left_ = std::clamp(static_cast<int>(try_ns / ns), 1, most_tries);
+    if (slice > alone_again) step();
 }
 
 // From all cores downwards, as long as fewer do not take much longer; then from the top again.

@@ -1,4 +1,4 @@
-// How many cores a graph's launches are shared among: tried out in its first launches, then kept.
+// How many cores a graph's launches are shared among: tried out in its first rounds, then kept.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,18 @@ class Tuning {
 public:
     Tuning(unsigned cores, std::size_t nodes);
 
-    // Cores to use for the next launch; what two streams try at once is tried twice.
+    // Cores to use for the next rounds; what two streams try at once is tried twice.
     unsigned next();
-    // How long the launch took that `next` said `cores` for.
-    void learn(unsigned cores, double ns);
+    // How many rounds of a graph of `rounds` to run so.
+    std::size_t slice(std::size_t rounds);
+    // How long the rounds took that `next` said `cores` for.
+    void learn(unsigned cores, double ns, std::size_t rounds);
     bool decided() const { return decided_.load(std::memory_order_relaxed); }
 
-    // A node's time on one core, ns; 0: not known yet.
+    // Time on one core of a node of the round, ns; 0: not known yet.
     std::atomic<float>& alone_ns(std::size_t node) { return alone_ns_[node]; }
 
-    // The tuning of all graphs with this key, which names code and shape of every launch.
+    // The tuning of all graphs with this key, which names code and shape of every launch of a round.
     static std::shared_ptr<Tuning> of(const std::string& key, unsigned cores, std::size_t nodes);
 
 private:
@@ -37,9 +39,10 @@ private:
     std::vector<std::atomic<float>> alone_ns_;
     std::vector<unsigned> candidates_;  // all cores, half of them, ..., 1
     std::vector<double> best_ns_;
-    std::size_t launches_ = 0;  // learned from
+    std::size_t slices_ = 0;    // learned from
     std::size_t trying_ = 0;    // index of the candidate whose turn it is
     int tries_left_ = 1;
+    double round_ns_ = 0;       // on one core, roughly; 0: not known
     std::atomic<bool> decided_{false};
     unsigned chosen_;
 };
