@@ -218,6 +218,30 @@ def test_a_captured_graph_runs_when_it_is_launched_only(bench: Bench) -> None:
     assert hip.code("hipGraphLaunch", executable, bench.first) == INVALID_VALUE
 
 
+@pytest.mark.parametrize(("rounds", "odd_one"), [(1, False), (7, False), (300, False), (300, True)])
+def test_a_graph_of_many_rounds_keeps_their_order_while_it_tries_out_cores(
+    bench: Bench, rounds: int, odd_one: bool
+) -> None:
+    """However a graph's rounds are spread over cores in its first launches, each runs once and in its place."""
+    hip = bench.hip
+    hip("hipStreamBeginCapture", bench.first, 0)
+    for _ in range(rounds):
+        bench.change("add", 7, bench.first)
+        bench.change("times", 3, bench.first)
+    if odd_one:
+        bench.change("add", 1, bench.first)
+    graph = hip.graph(bench.first)
+    executable = hip.handle("hipGraphInstantiate", graph, None, None, ctypes.c_size_t(0))
+    want = 0
+    for _ in range(12):
+        hip("hipGraphLaunch", executable, bench.first)
+        for _ in range(rounds):
+            want = (want + 7) * 3 % 2**32
+        want = (want + odd_one) % 2**32
+        hip("hipStreamSynchronize", bench.first)
+        assert {value % 2**32 for value in bench.values()} == {want}
+
+
 def test_a_capture_follows_events_into_another_stream_and_back(bench: Bench) -> None:
     """Fork and join by events keep the order they were issued in; a fork that is not joined is refused."""
     hip = bench.hip
