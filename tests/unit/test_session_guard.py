@@ -426,6 +426,7 @@ def test_what_cannot_run_here_is_skipped_with_its_reason(bench: Bench) -> None:
         assert (record.decision.code, record.decision.reason) == ("needs_architecture", "k.hip needs a GPU")
     assert not bench.workers.requests
     assert not bench.machine.asked.count("exclusive")
+    assert not (bench.settings.out / "objects").exists()
     assert any("refused" in line and "skipped" in line for line in bench.accept("plain"))
 
 

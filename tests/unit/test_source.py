@@ -73,7 +73,15 @@ def test_a_source_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 @pytest.fixture
 def engine(tmp_path: Path) -> Path:
     """A project with host code in its kernel file, headers of its own and of the system, and compile commands."""
-    words = ["/opt/rocm/bin/amdclang++", "-Iinclude", "-isystem", "/opt/rocm/include", "-I/usr/include/eigen3", "-DN=1"]
+    words = [
+        "/opt/rocm/bin/amdclang++",
+        "-Iinclude",
+        "-Ibuild/unused",
+        "-isystem",
+        "/opt/rocm/include",
+        "-I/usr/include/eigen3",
+        "-DN=1",
+    ]
     words += ["-include", "include/first.h", "--offload-arch=gfx1151", "-O2", "-Wall"]
     entry = {"directory": str(tmp_path), "file": "kernels/k.hip", "arguments": words}
     write(
@@ -99,6 +107,14 @@ def test_a_device_bundle_holds_the_projects_headers_and_flags(engine: Path) -> N
         "-isystem/opt/rocm/include",
     )  # fmt: skip
     assert bundle.build == DeviceBuild("/opt/rocm/bin/amdclang++", "gfx1151")
+
+
+def test_a_project_within_a_toolkits_folder_has_headers_of_its_own(
+    engine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lies beside the source is the project's, wherever both are."""
+    monkeypatch.setenv("ROCM_PATH", str(engine))
+    assert "-Iinclude" in bundle_of(engine, build="device").options
 
 
 def test_a_device_bundle_needs_no_compile_commands(engine: Path) -> None:
