@@ -34,12 +34,13 @@ def from_bfloat16(bits):
     return (bits.astype(np.uint32) << 16).view(np.float32)
 
 
-def halving_sum(values):
-    """Sum the last axis, a power of two long, as a tree: the upper half onto the lower, until one value is left.
+def halving_sum(values, axis=-1):
+    """Sum an axis, a power of two long, as a tree: the upper half onto the lower, until one value is left.
 
     What lanes get that add what the lane ``half`` away holds, for each half from the largest down.
     """
-    while values.shape[-1] > 1:
-        half = values.shape[-1] // 2
-        values = values[..., :half] + values[..., half:]
-    return values[..., 0]
+    values = np.moveaxis(values, axis, 0)
+    while len(values) > 1:
+        half = len(values) // 2
+        values = values[:half] + values[half:]
+    return values[0]

@@ -32,29 +32,16 @@ extern "C" __global__ void append_tensor(int tokens, const int* slots, const flo
     if (i < tokens * kRow) cache[cache_index(slots[i / kRow], i % kRow)] = stored(rows[i]);
 }
 
-// Keys and values in one launch, one thread a value; blockIdx.y is 0 for keys and 1 for values.
-extern "C" __global__ void append_fused(int tokens, const int* slots, const float* keys, const float* values,
-                                        unsigned short* key_cache, unsigned short* value_cache) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= tokens * kRow) return;
-    const int to = cache_index(slots[i / kRow], i % kRow);
-    if (blockIdx.y == 0) {
-        key_cache[to] = stored(keys[i]);
-    } else {
-        value_cache[to] = stored(values[i]);
-    }
-}
-
 static __device__ inline void append_four(int quad, const int* slots, const float* rows, unsigned short* cache) {
     const float4 row = reinterpret_cast<const float4*>(rows)[quad];
     const int to = cache_index(slots[4 * quad / kRow], 4 * quad % kRow);
     *reinterpret_cast<ushort4*>(cache + to) = make_ushort4(stored(row.x), stored(row.y), stored(row.z), stored(row.w));
 }
 
-// Four keys and four values a thread, loaded 16 and stored 8 bytes at a time; compiled for workgroups of 64.
+// Keys and values in one launch, workgroups of 64: four of each a thread, loaded 16 and stored 8 bytes at a time.
 extern "C" __global__ void __launch_bounds__(64)
-    append_fused_four_values(int tokens, const int* slots, const float* keys, const float* values,
-                             unsigned short* key_cache, unsigned short* value_cache) {
+    append_fused(int tokens, const int* slots, const float* keys, const float* values, unsigned short* key_cache,
+                 unsigned short* value_cache) {
     const int quad = blockIdx.x * blockDim.x + threadIdx.x;
     if (quad >= tokens * kRow / 4) return;
     append_four(quad, slots, keys, key_cache);

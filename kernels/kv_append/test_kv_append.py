@@ -1,4 +1,4 @@
-"""Guard the KV-cache append: keys and values apart, fused, four values a thread, and one workgroup a token."""
+"""Guard the KV-cache append: keys and values apart, fused, and one workgroup a token."""
 
 import numpy as np
 import pytest
@@ -66,32 +66,10 @@ def separate(tokens, device):
 
 @kernel.variant(moved_bytes=moved_bytes, replaces="separate")
 def fused(tokens, device):
-    """One launch, a thread a value: eight workgroups a token."""
-    workgroups = cdiv(tokens * ROW, THREADS)
-    return [
-        Launch(
-            "append_fused",
-            grid=(workgroups, 2),
-            block=THREADS,
-            args=[np.int32(tokens), *FUSED_ARGS],
-            underfill=floored(2 * workgroups, device),
-        )
-    ]
-
-
-@kernel.variant(moved_bytes=moved_bytes)
-def fused_four_values(tokens, device):
     """One launch, four keys and four values a thread: four small workgroups a token."""
     workgroups = cdiv(tokens * ROW // 4, 64)
-    return [
-        Launch(
-            "append_fused_four_values",
-            grid=workgroups,
-            block=64,
-            args=[np.int32(tokens), *FUSED_ARGS],
-            underfill=floored(workgroups, device),
-        )
-    ]
+    args = [np.int32(tokens), *FUSED_ARGS]
+    return [Launch("append_fused", grid=workgroups, block=64, args=args, underfill=floored(workgroups, device))]
 
 
 ONE_A_TOKEN = "one workgroup a token: kept to show what it costs"
@@ -111,16 +89,16 @@ def keys_for_values(tokens, device):
 
 
 @kernel.mutation(of="fused")
-def values_missing(tokens, device):
-    """Half the grid: no value is appended."""
+def last_workgroup_missing(tokens, device):
+    """One workgroup too few: the last two heads of the last token are not appended."""
     (launch,) = fused(tokens, device)
-    return [Launch(launch.kernel, grid=launch.grid[0], block=launch.block, args=launch.args)]
+    return [Launch(launch.kernel, grid=launch.grid - 1, block=launch.block, args=launch.args)]
 
 
-@kernel.mutation(of="fused_four_values", options=["-DMUTATION_CUTS_OFF"])
+@kernel.mutation(of="one_workgroup_a_token", options=["-DMUTATION_CUTS_OFF"])
 def cuts_off(tokens, device):
     """Values are cut off instead of rounded."""
-    return fused_four_values(tokens, device)
+    return one_workgroup_a_token(tokens, device)
 
 
 @pytest.mark.kernelperf(kernel)

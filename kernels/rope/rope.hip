@@ -44,19 +44,10 @@ static __device__ inline float* tile_values(int token, int tile, float* queries,
     return (tile < kQueryTiles ? queries : keys) + row * 2 * kPairs;
 }
 
-// Queries and keys in one launch, a workgroup of 256 threads for each tile and token, one thread a pair.
-extern "C" __global__ void rope_fused(const int* positions, const float* cosines, const float* sines, float* queries,
-                                      float* keys) {
-    const int token = blockIdx.y;
-    const int pair = threadIdx.x % kPairs;
-    const int angle = positions[token] * kPairs + pair;
-    float* values = tile_values(token, blockIdx.x, queries, keys) + threadIdx.x / kPairs * 2 * kPairs;
-    rotate(values[pair], values[pair + kPairs], cosines[angle], sines[angle]);
-}
-
-// The same with four pairs a thread, loaded and stored 16 bytes at a time: workgroups of 64.
+// Queries and keys in one launch, a workgroup of 64 threads for each tile and token: four pairs a thread, loaded and
+// stored 16 bytes at a time.
 extern "C" __global__ void __launch_bounds__(64)
-    rope_fused_four_pairs(const int* positions, const float* cosines, const float* sines, float* queries, float* keys) {
+    rope_fused(const int* positions, const float* cosines, const float* sines, float* queries, float* keys) {
     constexpr int kQuads = kPairs / 4;
     const int token = blockIdx.y;
     const int quad = threadIdx.x % kQuads;

@@ -1,4 +1,4 @@
-"""Guard the rotary embedding: query and key apart, fused, four pairs a thread, and one workgroup a token."""
+"""Guard the rotary embedding: queries and keys apart, fused, and one workgroup a token."""
 
 import numpy as np
 import pytest
@@ -72,22 +72,12 @@ def separate(tokens, device):
     ]
 
 
-def tiles_launch(name, threads, tokens, device):
-    """One launch, a workgroup for every tile of four heads and every token."""
-    floor = covers(TILES * tokens, device, f"a token's forty heads are {TILES} tiles of four")
-    return Launch(name, grid=(TILES, tokens), block=threads, args=[*TABLES, "queries", "keys"], underfill=floor)
-
-
 @kernel.variant(moved_bytes=moved_bytes, replaces="separate")
 def fused(tokens, device):
-    """One launch, a thread a pair: ten workgroups a token."""
-    return [tiles_launch("rope_fused", THREADS, tokens, device)]
-
-
-@kernel.variant(moved_bytes=moved_bytes)
-def fused_four_pairs(tokens, device):
     """One launch, four pairs a thread: ten small workgroups a token."""
-    return [tiles_launch("rope_fused_four_pairs", THREADS // 4, tokens, device)]
+    floor = covers(TILES * tokens, device, f"a token's forty heads are {TILES} tiles of four")
+    args = [*TABLES, "queries", "keys"]
+    return [Launch("rope_fused", grid=(TILES, tokens), block=64, args=args, underfill=floor)]
 
 
 ONE_A_TOKEN = "one workgroup a token: kept to show what it costs"
@@ -108,14 +98,13 @@ def keys_missing(tokens, device):
 @kernel.mutation(of="fused")
 def last_tile_missing(tokens, device):
     """One workgroup too few for every token: its last four heads stay as they were."""
-    args = [*TABLES, "queries", "keys"]
-    return [Launch("rope_fused", grid=(TILES - 1, tokens), block=THREADS, args=args)]
+    return [Launch("rope_fused", grid=(TILES - 1, tokens), block=64, args=[*TABLES, "queries", "keys"])]
 
 
-@kernel.mutation(of="fused_four_pairs", options=["-DMUTATION_TURNS_BACK"])
+@kernel.mutation(of="one_workgroup_a_token", options=["-DMUTATION_TURNS_BACK"])
 def turns_back(tokens, device):
     """A sign is wrong: the second half turns the other way."""
-    return fused_four_pairs(tokens, device)
+    return one_workgroup_a_token(tokens, device)
 
 
 @pytest.mark.kernelperf(kernel)
