@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pytest_kernelperf.runtime.toolchain import small_header
 
-_EMPTY = ("hip/hip_runtime.h", "hip/hip_runtime_api.h", "hip/hip_vector_types.h", "hip/hip_fp16.h")
+_EMPTY = ("hip/hip_runtime.h", "hip/hip_runtime_api.h", "hip/hip_vector_types.h")
+_EMPTY_ALONE = ("hip/hip_fp16.h",)  # built in too; where ROCm's own is there it is found, and guards itself
 _OURS = ("hip/hip_bf16.h", "hip/hip_bfloat16.h")
 _BUILT_IN = "// built into hiprtc\n"
 # Before HIP 7 hiprtc defined the wider fixed-width integers itself, in conflict with the system's.
@@ -35,6 +36,7 @@ def built_in_headers(hiprtc: Path) -> dict[str, str]:
     """Names and texts of the headers to pass to AMD's hiprtc, a library at this path."""
     headers = dict.fromkeys(_EMPTY, _BUILT_IN) | {name: _INTEGERS.format(name=name) for name in _STANDARD}
     if header_folder(hiprtc) is None:
+        headers |= dict.fromkeys(_EMPTY_ALONE, _BUILT_IN)
         headers |= {name: (small_header() / name).read_text(encoding="utf-8") for name in _OURS}
     return headers
 
