@@ -219,10 +219,10 @@ def test_a_captured_graph_runs_when_it_is_launched_only(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(("rounds", "odd_one"), [(1, False), (7, False), (300, False), (300, True)])
-def test_a_graph_of_many_rounds_keeps_their_order_while_it_tries_out_cores(
+def test_a_graph_of_many_rounds_keeps_their_order_from_its_first_launch_on(
     bench: Bench, rounds: int, odd_one: bool
 ) -> None:
-    """However a graph's rounds are spread over cores in its first launches, each runs once and in its place."""
+    """However its first rounds are spread over cores, each runs once and in its place."""
     hip = bench.hip
     hip("hipStreamBeginCapture", bench.first, 0)
     for _ in range(rounds):

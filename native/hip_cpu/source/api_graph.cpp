@@ -1,5 +1,4 @@
 // hipGraph*: what a capture recorded, instantiated and replayed.
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,27 +32,14 @@ Graph* graph_of(void* handle) {
     return found == graphs().end() ? nullptr : found->second.get();
 }
 
-// What an operation is, as far as its speed goes.
-std::string signature(const Op& op) {
-    std::string text = std::to_string(op.index());
-    if (const auto* kernel = std::get_if<KernelCall>(&op)) {
-        text += *kernel->identity;
-        text.append(reinterpret_cast<const char*>(&kernel->launch), sizeof kernel->launch);
-    }
-    return text;
-}
-
-// After how many operations a graph repeats itself: graphs that are measured hold many rounds of one plan.
-std::size_t period_of(const std::vector<Op>& ops) {
-    std::vector<std::size_t> hashes;
-    for (const Op& op : ops) hashes.push_back(std::hash<std::string>()(signature(op)));
-    for (std::size_t period = 1; period < ops.size(); ++period) {
-        if (ops.size() % period != 0) continue;
-        std::size_t i = period;
-        while (i < ops.size() && hashes[i] == hashes[i - period]) ++i;
-        if (i == ops.size()) return period;
-    }
-    return ops.size();
+// The pace of all graph nodes of the same code and shape: arms that run the same instructions run them alike.
+Pace* pace_of(const KernelCall& call) {
+    static auto* all = new std::unordered_map<std::string, std::unique_ptr<Pace>>;
+    std::string key = *call.identity;
+    key.append(reinterpret_cast<const char*>(&call.launch), sizeof call.launch);
+    std::unique_ptr<Pace>& found = (*all)[key];
+    if (!found) found = std::make_unique<Pace>();
+    return found.get();
 }
 
 int instantiate(void** executable, void* handle) {
@@ -64,10 +50,8 @@ int instantiate(void** executable, void* handle) {
     if (graph == nullptr) return invalid_value;
     auto* made = new GraphOp;
     made->ops = graph->ops;
-    made->period = period_of(made->ops);
-    std::string key;
-    for (std::size_t i = 0; i < made->period; ++i) key += signature(made->ops[i]) + ';';
-    made->tuning = Tuning::of(key, cores_for_launches(), made->period);
+    for (Op& op : made->ops)
+        if (auto* kernel = std::get_if<KernelCall>(&op)) kernel->pace = pace_of(*kernel);
     executables().insert(made);
     *executable = made;
     return success;

@@ -18,21 +18,17 @@ struct Launch {
 
 using Thunk = void (*)(const void* arguments, std::uint64_t first_group, std::uint64_t groups, const Launch* launch);
 
-// What is known of a kernel's speed, in ns per workgroup; 0: nothing yet. Two streams may run the same kernel, and a lost
-// update does no harm.
+// How long a launch takes on one core, learned from its first few and then kept: whether it is shared among cores must not
+// change while it is measured, and must not hang on what else the machine does.
 struct Pace {
-    std::atomic<float> alone{0};   // on one core
-    std::atomic<float> shared{0};  // with helpers, from beginning to end
     std::atomic<std::uint64_t> groups{0};  // of the launches that this holds for
-    std::atomic<unsigned> launches{0};
-    std::atomic<unsigned> alone_until{0};  // sharing did not pay: not tried again before this launch
+    std::atomic<unsigned> launches{0};     // learned from
+    std::atomic<float> alone_ns{0};        // the quickest on one core
 
     void forget(std::uint64_t new_groups) {
-        alone.store(0, std::memory_order_relaxed);
-        shared.store(0, std::memory_order_relaxed);
         groups.store(new_groups, std::memory_order_relaxed);
         launches.store(0, std::memory_order_relaxed);
-        alone_until.store(0, std::memory_order_relaxed);
+        alone_ns.store(0, std::memory_order_relaxed);
     }
 };
 
@@ -41,7 +37,7 @@ struct KernelCall {
     const std::string* identity = nullptr;  // which code of which module's bytes, kept by its module
     Launch launch{};
     std::uint64_t groups = 0;
-    Pace* pace = nullptr;  // the kernel's, kept by its module
+    Pace* pace = nullptr;  // the kernel's, kept by its module; a graph's nodes have one for their code and shape
     std::uint32_t argument_bytes = 0;
 
     void set_arguments(std::uint32_t bytes) {
@@ -70,11 +66,5 @@ private:
 
 // Run it on this thread and the pool's; returns when all workgroups are done.
 void execute(KernelCall& call);
-
-// The same for a graph's node, on as many cores as the graph is run on. `alone_ns`: its time on one core, 0 if not known;
-// `learning`: set that when it runs on one.
-void execute(KernelCall& call, unsigned cores, std::atomic<float>& alone_ns, bool learning);
-
-unsigned cores_for_launches();
 
 }  // namespace kp

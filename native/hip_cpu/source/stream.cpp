@@ -123,27 +123,8 @@ void Stream::perform(Op& op) {
     }
 }
 
-// While the tuning is undecided, a graph is run in slices of whole rounds, each on another number of cores: with rounds
-// enough, all is decided within the first launch. A slice's first round, which moves the data between caches, is not timed.
 void Stream::replay(GraphOp& graph) {
-    const std::size_t rounds = graph.period == 0 ? 0 : graph.ops.size() / graph.period;
-    auto run = [&](std::size_t first, std::size_t end, unsigned cores, bool learning) {
-        for (std::size_t i = first * graph.period; i < end * graph.period; ++i) {
-            if (auto* kernel = std::get_if<KernelCall>(&graph.ops[i])) execute(*kernel, cores, graph.tuning->alone_ns(i % graph.period), learning);
-            else perform(graph.ops[i]);
-        }
-    };
-    std::size_t round = 0;
-    while (round < rounds && !graph.tuning->decided()) {
-        const unsigned cores = graph.tuning->next();
-        const std::size_t end = std::min(rounds, round + graph.tuning->slice(rounds));
-        if (end - round > 1) run(round, round + 1, cores, true), ++round;
-        const std::int64_t begin = now_ns();
-        run(round, end, cores, true);
-        graph.tuning->learn(cores, static_cast<double>(now_ns() - begin), end - round);
-        round = end;
-    }
-    if (round < rounds) run(round, rounds, graph.tuning->next(), false);
+    for (Op& op : graph.ops) perform(op);
 }
 
 // --- all streams -------------------------------------------------------------------------------

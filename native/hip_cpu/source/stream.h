@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "launch.h"
-#include "tuning.h"
 
 namespace kp {
 
@@ -64,8 +63,6 @@ using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, 
 // An instantiated graph: operations in an order that keeps their dependencies.
 struct GraphOp {
     std::vector<Op> ops;
-    std::size_t period = 0;  // the same operations come again after so many
-    std::shared_ptr<Tuning> tuning;
     std::atomic<int> uses{1};  // the handle and each launch under way
     void release() {
         if (uses.fetch_sub(1) == 1) delete this;
