@@ -158,7 +158,7 @@ def measure(case: Case, cores: int, blocks: int, order: random.Random) -> dict[s
         "plain loop": lambda rounds: case.by_hand(1, rounds),
         "threads": lambda rounds: case.by_hand(cores, rounds),
     }
-    for _ in range(WARM_UP):  # the first launches try out how many cores to use
+    for _ in range(WARM_UP):  # the first launches learn whether sharing pays
         case.ours(case.repeats)
     rounds = {}
     for name, run in sides.items():
