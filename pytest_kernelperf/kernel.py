@@ -6,6 +6,7 @@ A ``Kernel`` collects functions; nothing runs until the guard asks. Steps are in
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 
+from pytest_kernelperf.declaration import check_expectation, check_texts, function_name
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Floor
 from pytest_kernelperf.step import At, Copy, Fill, Launch, cdiv
@@ -37,6 +39,16 @@ class Tolerance:
     absolute: float
     relative: float
     reason: str
+
+    def __post_init__(self) -> None:
+        """Refuse a tolerance that tolerates anything, or that nobody explains."""
+        __tracebackhide__ = True
+        for name, value in (("absolute", self.absolute), ("relative", self.relative)):
+            number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+            if not number or not 0 <= float(value) < math.inf:
+                raise UsageError(f"a Tolerance's {name} is a finite number of 0 or more, not {value!r}")
+        if not isinstance(self.reason, str) or not self.reason.strip():
+            raise UsageError(f"a Tolerance needs a reason: why may the result lie {self.absolute} from the reference?")
 
 
 @dataclass(frozen=True)
@@ -92,14 +104,24 @@ class Kernel:
         build: Build | None = None,
         compile_commands: str | Path | None = None,
     ) -> None:
+        __tracebackhide__ = True
         allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
         if not isinstance(name, str) or not name or name.startswith(".") or not set(name) <= allowed or len(name) > 100:
             raise UsageError(
                 f"a kernel's name is its baseline's file name: at most 100 letters, digits, '_', '-', '.', not {name!r}"
             )
-        sizes = tuple(tokens)
-        if not sizes or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in sizes):
-            raise UsageError(f"kernel {name}: tokens are whole numbers of 1 or more, not {tokens!r}")
+        whole = isinstance(tokens, (list, tuple, range)) and all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in tokens
+        )
+        if not whole or not tokens:
+            raise UsageError(f"kernel {name}: tokens are a list of whole numbers of 1 or more, not {tokens!r}")
+        sizes = tuple(int(n) for n in tokens)
+        if not isinstance(source, (str, Path)) or not str(source) or "\0" in str(source):
+            raise UsageError(f"kernel {name}: source is the path of a file, not {source!r}")
+        if tolerance is not None and not isinstance(tolerance, Tolerance):
+            raise UsageError(f"kernel {name}: tolerance is a Tolerance(absolute, relative, reason), not {tolerance!r}")
+        check_texts(f"kernel {name}: options", options)
+        check_texts(f"kernel {name}: name_expressions", name_expressions)
         if len(set(sizes)) != len(sizes):
             raise UsageError(f"kernel {name}: tokens {tokens!r} name a size twice: leave one out")
         self.name = name
@@ -124,6 +146,7 @@ class Kernel:
 
     def inputs(self, function: AnyFunction) -> AnyFunction:
         """Register ``function(tokens) -> {name: array}``: one device buffer for each array."""
+        __tracebackhide__ = True
         if self._inputs is not None:
             raise UsageError(f"kernel {self.name}: inputs are stated twice: keep one function under @kernel.inputs")
         self._inputs = function
@@ -131,6 +154,7 @@ class Kernel:
 
     def reference(self, function: AnyFunction) -> AnyFunction:
         """Register ``function(tokens, buffer, ...) -> {name: expected array}``; it gets the buffers that it names."""
+        __tracebackhide__ = True
         if self._reference is not None:
             raise UsageError(f"kernel {self.name}: the reference is stated twice: keep one under @kernel.reference")
         self._reference = function
@@ -165,7 +189,9 @@ class Kernel:
         """
 
         def register(plan: AnyFunction) -> AnyFunction:
-            name = plan.__name__
+            __tracebackhide__ = True
+            name = function_name(f"kernel {self.name}, variant", plan)
+            check_expectation(f"kernel {self.name}, variant {name}", expect_starved)
             if name in self.variants:
                 raise UsageError(f"kernel {self.name}: variant {name} is stated twice: rename one")
             unknown = sorted(set(expect_starved or {}) - set(self.tokens))
@@ -182,13 +208,16 @@ class Kernel:
             self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved)
             return plan
 
+        __tracebackhide__ = True
         return register(function) if function is not None else register
 
     def mutation(self, *, of: str, options: Sequence[str] = ()) -> Callable[[AnyFunction], AnyFunction]:
         """Register a broken plan of variant ``of``, compiled with ``options`` added; the reference must notice it."""
 
         def register(plan: AnyFunction) -> AnyFunction:
-            name = plan.__name__
+            __tracebackhide__ = True
+            name = function_name(f"kernel {self.name}, mutation", plan)
+            check_texts(f"kernel {self.name}, mutation {name}: options", options)
             if name in self.mutations or name in self.variants:
                 raise UsageError(f"kernel {self.name}: mutation {name} has a name that is taken: rename it")
             if of not in self.variants:

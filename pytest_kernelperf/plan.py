@@ -33,6 +33,8 @@ from pytest_kernelperf.model import (
 
 # A dispatch counts its threads per axis in 32 bits, on AMD and in HIP's own checks.
 MOST_THREADS_PER_AXIS = 2**32 - 1
+# A GPU's queue takes about a thousand launches; a plan beyond that is no round of a kernel.
+MOST_STEPS = 1000
 _KINDS = {"i": "signed", "u": "unsigned", "f": "float", "b": "bool", "V": "struct"}
 
 
@@ -50,6 +52,8 @@ def build_plan(case: CaseId, function: PlanFunction, device: DeviceFacts, inputs
     steps: object = function(case.tokens, device)
     if not isinstance(steps, (list, tuple)) or not steps:
         raise UsageError(f"{case}: expected a list of Launch, Fill and Copy, got {steps!r:.80}")
+    if len(steps) > MOST_STEPS:
+        raise UsageError(f"{case}: a plan is one round of at most {MOST_STEPS} steps, not {len(steps)}")
     built = tuple(_step(f"{case}, step {place + 1}", step, device, inputs) for place, step in enumerate(steps))
     if not any(isinstance(step, LaunchStep) for step in built):
         raise UsageError(f"{case}: the plan launches no kernel: add a Launch")
@@ -94,12 +98,24 @@ def _launch(where: str, launch: Launch, device: DeviceFacts, inputs: Arrays) -> 
     if launch.shared > device.max_shared_bytes:
         raise UsageError(f"{where}: shared={launch.shared} bytes, the device has {device.max_shared_bytes} a workgroup")
     floor = launch.underfill
-    if floor is not None and (not isinstance(floor, Floor) or floor.workgroups < 1 or not floor.reason.strip()):
+    if floor is not None and not _is_floor(floor):
         raise UsageError(f"{where}: underfill is Floor(workgroups, reason) with at least 1 and a reason, not {floor!r}")
     arguments = tuple(
         _argument(f"{where}, argument {place + 1}", value, inputs) for place, value in enumerate(launch.args)
     )
     return LaunchStep(launch.kernel, grid, block, arguments, launch.shared, floor)
+
+
+def _is_floor(floor: object) -> bool:
+    """Whether it is a floor of at least one workgroup with a reason; a record does not check its fields itself."""
+    return (
+        isinstance(floor, Floor)
+        and isinstance(floor.workgroups, int)
+        and not isinstance(floor.workgroups, bool)
+        and 1 <= floor.workgroups < 2**62
+        and isinstance(floor.reason, str)
+        and bool(floor.reason.strip())
+    )
 
 
 def _dimensions(where: str, name: str, value: int | Sequence[int]) -> Dimensions:
@@ -119,11 +135,12 @@ def _argument(where: str, value: object, inputs: Arrays) -> Argument:
         return BufferArgument(value)
     if isinstance(value, At):
         array = _buffer(where, value.buffer, inputs)
-        if isinstance(value.offset, bool) or not isinstance(value.offset, int) or not 0 <= value.offset < array.size:
+        whole = isinstance(value.offset, (int, np.integer)) and not isinstance(value.offset, bool)
+        if not whole or not 0 <= value.offset < array.size:
             raise UsageError(
                 f"{where}: At({value.buffer!r}, {value.offset!r}) lies outside the buffer's {array.size} values"
             )
-        return BufferArgument(value.buffer, value.offset * array.dtype.itemsize)
+        return BufferArgument(value.buffer, int(value.offset) * array.dtype.itemsize)
     if isinstance(value, (bool, int, float)) and not isinstance(value, np.generic):
         suggestion = "np.int32" if isinstance(value, int) else "np.float32"
         raise UsageError(

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.ini import INI
-from pytest_kernelperf.model import Mode, RuntimeName
+from pytest_kernelperf.model import Cache, Mode, RuntimeName
 
 MODES = ("graph", "queued", "loop")
+CACHES = ("warm", "cold")
 RUNTIMES = ("auto", "rocm", "cuda", "cpu")
 # Smallest slowdown that counts. On the cpu runtime other programs share cores and caches with the kernel, so that
 # equal code measures further apart than on a GPU.
@@ -32,6 +33,7 @@ class CaseSettings:
     floor_us: float = 0.02
     alpha: float = 1e-5
     processes: int = 5
+    cache: Cache = "warm"
 
     def tolerance_ratio(self, runtime: RuntimeName) -> float:
         """Smallest relative slowdown that counts on a runtime (0.01 is 1 %)."""
@@ -48,7 +50,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of one run."""
+    """All settings of one run.
+
+    ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
+    """
 
     root: Path
     baselines: Path
@@ -60,6 +65,7 @@ class Settings:
     update_reason: str | None = None
     case_timeout_s: float = 120.0
     wait_s: float = 1800.0
+    last_level_bytes: int | None = None
     clock_script: Path | None = None
     command: str = "pytest --kernelperf"
 
@@ -94,8 +100,10 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         floor_us=_number(text["kernelperf_floor_us"], "kernelperf_floor_us", 0.0, 1e9),
         alpha=_number(text["kernelperf_alpha"], "kernelperf_alpha", 1e-12, 0.1),
         processes=_whole(text["kernelperf_processes"], "kernelperf_processes", 3, 64),
+        cache=_cache(text["kernelperf_cache"], "kernelperf_cache"),
     )
     script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
+    last_level = text["kernelperf_last_level_bytes"]
     reason = option("kernelperf_update")
     return Settings(
         root=root,
@@ -105,9 +113,10 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         target=_target(text["kernelperf_target"]),
         case=case,
         full=bool(option("kernelperf_full")),
-        update_reason=None if reason is None else str(reason),
+        update_reason=None if reason is None else _reason(str(reason)),
         case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),
         wait_s=_number(text["kernelperf_wait_s"], "kernelperf_wait_s", 0.0, 86400.0),
+        last_level_bytes=_whole(last_level, "kernelperf_last_level_bytes", 1, 2**40) if last_level else None,
         clock_script=Path(script) if script else None,
         # A script that wraps pytest says how it is called, so that what we tell to type next can be typed.
         command=os.environ.get("KERNELPERF_COMMAND") or "pytest --kernelperf",
@@ -130,15 +139,32 @@ def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettin
         "floor_us": lambda text, name: _number(text, name, 0.0, 1e9),
         "alpha": lambda text, name: _number(text, name, 1e-12, 0.1),
         "processes": lambda text, name: _whole(text, name, 3, 64),
+        "cache": _cache,
     }
     changes = {name: readers[name](str(value), f"marker keyword {name}") for name, value in keywords.items()}
     return dataclasses.replace(base, **changes)
+
+
+def _reason(text: str) -> str:
+    """Return the reason of an update, unless it is a test that pytest's option parser took for one."""
+    if text and ("::" in text or Path(text).exists()):
+        raise UsageError(
+            f"--update-baselines takes its reason behind an equals sign, and {text!r} is a path: "
+            f"write --update-baselines=REASON {text}, or put {text} first"
+        )
+    return text
 
 
 def _mode(text: str, name: str) -> Mode:
     if text not in MODES:
         raise UsageError(f"{name} is one of {', '.join(MODES)}, not {text!r}")
     return cast(Mode, text)
+
+
+def _cache(text: str, name: str) -> Cache:
+    if text not in CACHES:
+        raise UsageError(f"{name} is one of {', '.join(CACHES)}, not {text!r}")
+    return cast(Cache, text)
 
 
 def _runtime(text: str) -> str:
@@ -151,7 +177,7 @@ def _tolerance(text: str, name: str) -> float | None:
     if text in ("", "None"):
         return None
     percent = text.endswith("%")
-    value = _number(text.rstrip("% "), name, 0.0, 100.0 if percent else 1.0)
+    value = _number(text.rstrip("% "), name, 0.0, 99.0 if percent else 0.99)
     return value / 100 if percent else value
 
 

@@ -72,7 +72,11 @@ class Active:
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
         """Add one item for each baseline file, before anything is deselected."""
-        items.extend(BaselineItem.all_of(session, self._office))
+        baselines = list(BaselineItem.all_of(session, self._office))
+        items.extend(baselines)
+        # So that pytest's own count of what was collected holds them too.
+        report = pytest.CollectReport("baselines", "passed", None, list(baselines))
+        session.config.hook.pytest_collectreport(report=report)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what lies ahead."""
@@ -81,10 +85,12 @@ class Active:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-        """Fail a guarded test that passes without having checked anything."""
+        """Fail a guarded test that passes without having checked anything, or in spite of what was found."""
         result = yield
         if "kernelperf" in pyfuncitem.fixturenames and RECORD not in pyfuncitem.stash:
             pytest.fail("this test passed without calling kernelperf.check(), so nothing was guarded", pytrace=False)
+        if RECORD in pyfuncitem.stash and pyfuncitem.stash[RECORD].decision.fails:
+            pytest.fail("this test caught the failure that kernelperf.check() raised: let it through", pytrace=False)
         return result
 
     @pytest.hookimpl(wrapper=True)

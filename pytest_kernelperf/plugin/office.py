@@ -13,7 +13,7 @@ import pytest
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.environment import describe_environment, process_environment
-from pytest_kernelperf.model import DeviceFacts, Record, Run
+from pytest_kernelperf.model import CaseId, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
 from pytest_kernelperf.session.guard import Guard
@@ -37,8 +37,9 @@ class Office:
         self._store = open_store(settings)
         self._shelf = Shelf(settings.out)
         self._collected: set[str] = set()
+        self._partial: set[str] = set()
         self._known: dict[str, dict[str, list[tuple[str, int]]]] = config.stash.setdefault(KNOWN_CASES, {})
-        self._records: list[Record] = []
+        self._records: dict[tuple[str, CaseId], Record] = {}
         self._device: DeviceFacts | None = None
         self._environment: dict[str, str] = {}
         self._started = datetime.now(timezone.utc)
@@ -59,13 +60,22 @@ class Office:
         return self._guard.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
 
     def note_collected(self, report: pytest.CollectReport) -> None:
-        """Remember a test module that was collected."""
-        if report.passed and report.nodeid.endswith(".py"):
+        """Remember a test module that was collected, and one of which something could not be."""
+        module = report.nodeid.split("::")[0]
+        if not report.passed:
+            self._partial.add(module)
+        elif report.nodeid.endswith(".py"):
             self._collected.add(report.nodeid)
 
     def known_cases(self, kernel: str, module: str) -> frozenset[tuple[str, int]] | None:
-        """Return the cases (variant, tokens) that a module's tests have of a kernel; None: it was not collected."""
-        if module not in self._collected and module not in self._known:
+        """Return the cases (variant, tokens) that a module's tests have of a kernel; None: it was not collected whole.
+
+        A node id on the command line leaves classes out, a collection error what it hit, and ``--lf`` whole files.
+        """
+        if module not in self._collected or module in self._partial or self._config.getoption("lf", False):
+            return None
+        named = [str(argument) for argument in self._config.args if "::" in str(argument)]
+        if any(Path(argument.split("::")[0]).name == Path(module).name for argument in named):
             return None
         return frozenset(self._known.get(module, {}).get(kernel, ()))
 
@@ -89,15 +99,18 @@ class Office:
         """Take a record off a report."""
         text = getattr(report, ATTRIBUTE, None)
         if text is not None and report.when == "call":
-            self._records.append(msgspec.json.decode(text, type=Record))
+            record = msgspec.json.decode(text, type=Record)
+            self._records[record.test, record.case] = record  # a rerun's last word counts
             self.progress.done = len(self._records)
 
     def take_over(self, output: Mapping[str, Any]) -> None:
         """Take what an xdist worker knows: the device, its environment, and what was collected."""
         if "kernelperf" in output:
-            device, environment, collected, known = msgspec.json.decode(output["kernelperf"], type=_WorkerKnowledge)
+            knowledge = msgspec.json.decode(output["kernelperf"], type=_WorkerKnowledge)
+            device, environment, collected, partial, known = knowledge
             self._device, self._environment = device or self._device, environment or self._environment
             self._collected |= collected
+            self._partial |= partial
             self._known.update(known)
 
     def finish(self) -> bool:
@@ -108,10 +121,10 @@ class Office:
         if self._device is not None and not self._environment:
             self._environment = describe_environment(self._device, process_environment())
         if self.is_worker:
-            knowledge = (self._device, self._environment, self._collected, self._known)
+            knowledge = (self._device, self._environment, self._collected, self._partial, self._known)
             self._config.workeroutput["kernelperf"] = msgspec.json.encode(knowledge).decode()  # type: ignore[attr-defined]
         elif self._records and self._device is not None:
-            records = sorted(self._records, key=self._place)
+            records = sorted(self._records.values(), key=self._place)
             self.run = build_run(self.settings, self._device, self._environment, records, self._started)
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
         return bool(self.ending.failures)
@@ -129,4 +142,6 @@ class Office:
             self._guard = None
 
 
-_WorkerKnowledge = tuple[DeviceFacts | None, dict[str, str], set[str], dict[str, dict[str, list[tuple[str, int]]]]]
+_WorkerKnowledge = tuple[
+    DeviceFacts | None, dict[str, str], set[str], set[str], dict[str, dict[str, list[tuple[str, int]]]]
+]

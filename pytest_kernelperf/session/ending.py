@@ -45,8 +45,8 @@ class Shelf:
         """Keep a code object and its source."""
         for name, data in ((code.digest, code.data), (f"{bundle.digest}.json", msgspec.json.encode(bundle))):
             path = self._folder / "objects" / name
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists() or path.read_bytes() != data:
                 write_atomically(path, data)
 
     def objects(self, digests: Iterable[str]) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -17,6 +18,7 @@ from pytest_kernelperf.judge import Evidence, Failure
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle, StoredComparison
+from pytest_kernelperf.session.cache import cold_bytes
 from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
@@ -114,7 +116,7 @@ class Guard:
             kind = _failure_kind(error)
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
         if keep is not None and work.subject is not None and not work.subject.code.cannot_run:
-            keep(work.subject.code, work.subject.bundle)
+            _keep(work, work.subject, keep)
         return record_of(work, test)
 
     def close(self) -> None:
@@ -273,13 +275,24 @@ class Guard:
         )
 
     def _timer(self, work: Work) -> Timer:
-        return Timer(self._workers, self._root_pid, self._sleep, lambda phase: self._progress(work.spec.case, phase))
+        cold = cold_bytes(work.settings.cache, self.facts, self.settings.last_level_bytes)
+        say = partial(self._progress, work.spec.case)
+        return Timer(self._workers, self._root_pid, self._sleep, say, cold)
 
 
 def _ready(work: Work) -> Subject:
     if work.subject is None:
         raise UsageError(f"{work.spec.case}: was not prepared")
     return work.subject
+
+
+def _keep(work: Work, subject: Subject, keep: Keep) -> None:
+    """Put what runs the case aside for its baseline; without that nothing can be stored."""
+    try:
+        keep(subject.code, subject.bundle)
+    except OSError as error:
+        problem = f"{work.spec.case}: what runs it cannot be kept for its baseline ({error}): see --kernelperf-out"
+        work.evidence = msgspec.structs.replace(work.evidence, failure=Failure("failed", problem))
 
 
 def _failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"]:

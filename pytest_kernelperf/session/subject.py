@@ -146,7 +146,7 @@ def _moved_bytes(spec: CaseSpec) -> int | None:
         return None
     where = f"{spec.case}, moved_bytes"
     moved = _called(where, spec.doing.moved_bytes, spec.tokens)
-    if isinstance(moved, bool) or not isinstance(moved, (int, np.integer)) or moved < 1:
+    if isinstance(moved, bool) or not isinstance(moved, (int, np.integer)) or not 1 <= moved < 2**62:
         raise UsageError(f"{where}: expected a positive whole number of bytes, got {moved!r}")
     return int(moved)
 

@@ -66,6 +66,25 @@ def test_a_test_that_never_checks_fails(child_project: Any) -> None:
     result.stdout.fnmatch_lines(["*without calling kernelperf.check()*"])
 
 
+def test_a_test_that_swallows_the_failure_fails(child_project: Any) -> None:
+    """A verdict is not the test's to take back."""
+    child_project.write(
+        "test_k.py",
+        marked(body="import contextlib\n    with contextlib.suppress(BaseException):\n        kernelperf.check()"),
+    )
+    result = child_project.run_here("--kernelperf")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*caught the failure that kernelperf.check() raised*"])
+
+
+def test_an_error_in_a_kernels_declaration_shows_the_users_line_and_the_sentence(child_project: Any) -> None:
+    """None of the package's own frames."""
+    child_project.write("test_k.py", marked().replace("tokens=(1, 8)", "tokens=8"))
+    result = child_project.run_here("--kernelperf")
+    assert "tokens are a list of whole numbers" in result.stdout.str()
+    assert "pytest_kernelperf/kernel.py" not in result.stdout.str()
+
+
 def test_a_setting_that_cannot_be_used_is_a_usage_error(child_project: Any) -> None:
     """One sentence, exit 4."""
     child_project.write("test_k.py", marked())

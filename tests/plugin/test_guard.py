@@ -297,3 +297,38 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < limit, "it never came about"
         time.sleep(0.1)
+
+
+CLASSED = """
+
+class TestAgain:
+    @pytest.mark.kernelperf(again)
+    def test_again(self, kernelperf):
+        kernelperf.check()
+"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [
+        (CLASSED, ("test_scale.py::test_scale",)),
+        (CLASSED.replace("(again)", "(again, tolerence=1)"), ("--continue-on-collection-errors",)),
+    ],
+)
+def test_a_module_that_was_not_collected_whole_loses_no_baseline(
+    stored: Any, extra: str, arguments: tuple[str, ...]
+) -> None:
+    """A node id leaves classes out and an error what it hit: nothing is called stale then, and nothing dropped."""
+    again = "\nagain = Kernel('again', source='scale.hip', tokens=(1,))\nagain.inputs(inputs)\n"
+    again += "again.reference(reference)\nagain.variant(strided)\n"
+    text = (stored.path / "test_scale.py").read_text()
+    (stored.path / "test_scale.py").write_text(text + again + CLASSED)
+    assert stored.guard("--update-baselines=both", "-k", "again").ret == 0
+    (stored.path / "test_scale.py").write_text(text + again + extra)
+    before = {path.name: path.read_bytes() for path in stored.baseline().parent.glob("*.json")}
+    assert set(before) == {"scale.json", "again.json"}
+    for options in (("--update-baselines=x",), ()):
+        result = stored.guard(*options, *arguments)
+        assert "no test has any more" not in result.stdout.str()
+        assert "any more" not in result.stdout.str()
+    assert {path.name: path.read_bytes() for path in stored.baseline().parent.glob("*.json")} == before

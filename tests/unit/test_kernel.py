@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pytest_kernelperf import Kernel, cdiv
+from pytest_kernelperf import Kernel, Tolerance, cdiv
 from pytest_kernelperf.case import list_cases
 from pytest_kernelperf.errors import UsageError
 
@@ -42,12 +43,54 @@ def test_cdiv_rounds_up(numerator: int, denominator: int, quotient: int) -> None
         ({"tokens": (0,)}, "whole numbers of 1 or more"),
         ({"tokens": (True,)}, "whole numbers of 1 or more"),
         ({"tokens": (1, 1)}, "name a size twice"),
+        ({"tokens": 8}, "a list of whole numbers"),
+        ({"tokens": None}, "a list of whole numbers"),
+        ({"source": None}, "source is the path of a file"),
+        ({"source": "a\0b"}, "source is the path of a file"),
+        ({"tolerance": 0.5}, "tolerance is a Tolerance"),
+        ({"options": [1]}, "options are a list of texts"),
+        ({"options": "-DN"}, "options are a list of texts"),
+        ({"name_expressions": [3]}, "name_expressions are a list of texts"),
     ],
 )
 def test_a_kernel_refuses_what_it_cannot_use(change: dict[str, Any], sentence: str) -> None:
     """Names and sizes are checked when the kernel is made."""
     with pytest.raises(UsageError, match=sentence):
         make_kernel(**change)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ((math.inf, 0, "why"), "absolute is a finite number of 0 or more"),
+        ((0, math.nan, "why"), "relative is a finite number of 0 or more"),
+        ((-1, 0, "why"), "absolute is a finite number"),
+        (("1", 0, "why"), "absolute is a finite number"),
+        ((1, 0, " "), "needs a reason"),
+    ],
+)
+def test_a_tolerance_has_bounds_and_a_reason(numbers: tuple[Any, Any, Any], sentence: str) -> None:
+    """One that tolerates anything would guard nothing."""
+    with pytest.raises(UsageError, match=sentence):
+        Tolerance(*numbers)
+
+
+@pytest.mark.parametrize("expected", [{8: ""}, {8: None}, 8, ["why"]])
+def test_an_expected_starvation_says_why(expected: Any) -> None:
+    """The reason is what a reader of the report gets."""
+
+    def plain(tokens: int, device: object) -> list[object]:
+        return []
+
+    with pytest.raises(UsageError, match="expect_starved"):
+        make_kernel(tokens=(8,)).variant(expect_starved=expected)(plain)
+
+
+def test_a_variant_is_a_function_with_a_name() -> None:
+    """The name stands in reports, commands and baselines."""
+    for thing in (5, lambda tokens, device: []):
+        with pytest.raises(UsageError, match="a function with a name of its own"):
+            make_kernel().variant(thing)
 
 
 def test_a_source_is_found_beside_the_file_that_makes_the_kernel() -> None:

@@ -46,8 +46,9 @@ def test_a_structured_scalar_keeps_its_bytes_and_alignment() -> None:
 
 def test_an_offset_counts_elements_of_the_buffer() -> None:
     """At("x", 2) is the address of x[2]."""
-    argument = planned(launch(args=[At("x", 2)])).launches[0].arguments[0]
-    assert argument.offset_bytes == 8  # type: ignore[union-attr]
+    for offset in (2, np.int64(2)):
+        argument = planned(launch(args=[At("x", offset)])).launches[0].arguments[0]  # type: ignore[arg-type]
+        assert argument.offset_bytes == 8  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +73,9 @@ def test_an_offset_counts_elements_of_the_buffer() -> None:
         (launch(shared=65537), "the device has 65536"),
         (launch(underfill=10), "underfill is Floor"),
         (launch(underfill=Floor(10, " ")), "underfill is Floor"),
+        (launch(underfill=Floor(1.5, "why")), "underfill is Floor"),  # type: ignore[arg-type]
+        (launch(underfill=Floor(float("nan"), "why")), "underfill is Floor"),  # type: ignore[arg-type]
+        (launch(underfill=Floor(1, None)), "underfill is Floor"),  # type: ignore[arg-type]
         (launch(kernel=""), "names its kernel"),
         (Fill("x", 256), "from 0 to 255"),
         (Fill("missing"), "'missing' is no buffer"),
@@ -93,6 +97,13 @@ def test_a_plan_that_is_no_list_of_steps_is_refused(steps: Any) -> None:
     """A forgotten return is noticed."""
     with pytest.raises(UsageError, match="expected a list of Launch, Fill and Copy"):
         build_plan(CASE, lambda tokens, device: steps, DEVICE, INPUTS)
+
+
+def test_a_plan_is_no_longer_than_a_queue() -> None:
+    """A thousand steps are a round; more would fill the queue, the run file and the day."""
+    assert len(planned(*[launch()] * 1000).steps) == 1000
+    with pytest.raises(UsageError, match="one round of at most 1000 steps, not 1001"):
+        planned(*[launch()] * 1001)
 
 
 def test_a_plan_without_a_launch_is_refused() -> None:

@@ -328,13 +328,30 @@ def test_an_error_in_the_users_function_names_its_line(bench: Bench) -> None:
     assert f"{Path(__file__).name}:" in record.decision.reason
 
 
-@pytest.mark.parametrize("moved", [lambda tokens: 1.5, lambda tokens: 0, lambda tokens: 1 // 0])
+@pytest.mark.parametrize("moved", [lambda tokens: 1.5, lambda tokens: 0, lambda tokens: 1 // 0, lambda tokens: 2**80])
 def test_bytes_moved_are_a_positive_whole_number(bench: Bench, moved: Callable[[int], Any]) -> None:
     """Anything else, or an error in the function, is one sentence."""
     bench.kernel.variants["plain"] = dataclasses.replace(bench.kernel.variants["plain"], moved_bytes=moved)
     record = bench.check()
     assert record.decision.verdict is Verdict.FAILED
     assert "k plain at 8 tokens, moved_bytes" in record.decision.reason
+
+
+def test_what_cannot_be_kept_for_its_baseline_fails_the_case(bench: Bench) -> None:
+    """A full disk, or a file where the output folder should be."""
+    bench.settings = dataclasses.replace(bench.settings, out=bench.source)
+    record = bench.check()
+    assert record.decision.verdict is Verdict.FAILED
+    assert "cannot be kept for its baseline" in record.decision.reason
+
+
+def test_a_damaged_shelf_is_written_anew(bench: Bench) -> None:
+    """What a killed or hostile run left in the output folder ends nobody's update."""
+    bench.accept("plain")
+    for path in (bench.settings.out / "objects").iterdir():
+        path.write_text("x")
+    (bench.settings.baselines / FACTS.key / "k.json").unlink()
+    assert any(line.startswith("stored") for line in bench.accept("plain"))
 
 
 def test_a_loaded_profiler_makes_the_case_invalid_and_is_named(bench: Bench) -> None:

@@ -56,6 +56,7 @@ def test_an_update_without_reason_differs_from_none() -> None:
         ({"kernelperf_tolerance": "much"}, "kernelperf_tolerance is a number, not 'much'"),
         ({"kernelperf_tolerance": "nan"}, "lies between"),
         ({"kernelperf_tolerance": "200%"}, "lies between"),
+        ({"kernelperf_tolerance": "1"}, "lies between"),
         ({"kernelperf_floor_us": "-1"}, "kernelperf_floor_us lies between"),
         ({"kernelperf_alpha": "0"}, "kernelperf_alpha lies between"),
         ({"kernelperf_processes": "2"}, "kernelperf_processes is a whole number from 3 to 64"),
@@ -67,6 +68,13 @@ def test_a_setting_that_cannot_be_used_is_one_sentence(ini: dict[str, str], sent
     """What was expected and what came."""
     with pytest.raises(UsageError, match=sentence):
         read(**ini)
+
+
+def test_an_update_reason_that_is_a_path_is_refused(tmp_path: Path) -> None:
+    """pytest's parser gives an option the next word: a test's path would become the reason to accept a slowdown."""
+    for path in (str(tmp_path), "tests/test_x.py::test_y"):
+        with pytest.raises(UsageError, match="behind an equals sign"):
+            read({"kernelperf_update": path})
 
 
 def test_an_unknown_runtime_is_refused() -> None:
