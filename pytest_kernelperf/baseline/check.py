@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from pytest_kernelperf.baseline.format import Baseline, BaselineCase
+from pytest_kernelperf.baseline.format import RESTORE, Baseline, BaselineCase
+from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.baseline.store import BaselineStore, read_file
-from pytest_kernelperf.errors import BaselineError
+from pytest_kernelperf.code_object import read_kernels
+from pytest_kernelperf.errors import BaselineError, CodeObjectError
 
 KnownCases = Callable[[str, str], "frozenset[tuple[str, int]] | None"]
 """From a kernel's name and its test module (posix, relative to the project's root) to the cases (variant,
@@ -23,7 +25,8 @@ def problems(file: Path, known_cases: KnownCases, project_root: Path) -> list[st
     """Return all that is wrong with a baseline file; an empty list when it stands.
 
     Checked: that it can be read and is this folder's device's, that its test module and kernel are still
-    there, that each case is still some test's, and that the objects and sources it refers to are whole.
+    there, that each case is still some test's, that its plans can be run, and that the objects and sources it
+    refers to are whole and hold what the file says.
     """
     name = _shown(file, project_root)
     try:
@@ -32,7 +35,11 @@ def problems(file: Path, known_cases: KnownCases, project_root: Path) -> list[st
         return [f"{name}: is gone since the tests were collected: run again"]
     except BaselineError as problem:
         return [str(problem)]
-    return [*_stale_sentences(name, baseline, known_cases, project_root), *_missing(file, baseline, project_root)]
+    return [
+        *_stale_sentences(name, baseline, known_cases, project_root),
+        *_unplayable(name, baseline),
+        *_missing(file, baseline, project_root),
+    ]
 
 
 def stale_cases(baseline: Baseline, known_cases: KnownCases, project_root: Path) -> tuple[BaselineCase, ...]:
@@ -94,13 +101,35 @@ def _stale_sentences(name: str, baseline: Baseline, known_cases: KnownCases, pro
     return [f"{name} has {count} of {baseline.kernel}, but {gone}: restore it, or drop them with {DROP}"]
 
 
+def _unplayable(name: str, baseline: Baseline) -> list[str]:
+    """Say which stored plans cannot be run, so that the code under test is not blamed for them."""
+    found = ((case, plan_problem(case.plan, case.buffers)) for case in baseline.cases)
+    return [
+        f"{name}, case {case.name}: its plan cannot be run ({problem}): {RESTORE}" for case, problem in found if problem
+    ]
+
+
+def _foreign(baseline: Baseline, digest: str, data: bytes) -> Iterator[str]:
+    """Say which cases an object is not the accepted one of: its instructions are others than the file's."""
+    try:
+        kernels = read_kernels(data, baseline.device.architecture)
+    except CodeObjectError:
+        return  # of a kind that says nothing of its kernels; loading it will tell
+    for case in baseline.cases:
+        if case.object_digest == digest and any(
+            name in kernels and kernels[name].instruction_digest != instructions
+            for name, instructions in case.instruction_digests.items()
+        ):
+            yield f"object {digest[:12]} of {baseline.kernel} has other instructions than case {case.name}: {RESTORE}"
+
+
 def _missing(file: Path, baseline: Baseline, project_root: Path) -> list[str]:
     """Say which objects and sources cannot be read, each once however many cases refer to it."""
     store = BaselineStore(file.parent.parent)
-    sentences = []
+    sentences: list[str] = []
     for digest in sorted({case.object_digest for case in baseline.cases}):
         try:
-            store.read_object(baseline.device_key, digest)
+            sentences += _foreign(baseline, digest, store.read_object(baseline.device_key, digest))
         except BaselineError as problem:
             sentences.append(str(problem))
     for digest in sorted({case.source_digest for case in baseline.cases}):

@@ -45,6 +45,7 @@ class BaselineStore:
         self.root = root
         self._step = step
         self._references: dict[Path, tuple[int, int, frozenset[str]]] = {}
+        self._held: set[str] = set()
 
     def path(self, device_key: str, kernel: str) -> Path:
         """Return where a kernel's baseline is or would be.
@@ -56,7 +57,8 @@ class BaselineStore:
 
     def files(self) -> tuple[Path, ...]:
         """All baseline files of all device keys, in order."""
-        return tuple(sorted(path for path in self.root.glob("*/*.json") if not path.name.startswith(".")))
+        found = (path for path in self.root.glob("*/*.json") if not path.name.startswith("."))
+        return tuple(sorted(path for path in found if not path.is_fifo()))  # one of those would be read for ever
 
     def read(self, device_key: str, kernel: str) -> Baseline | None:
         """Return a kernel's baseline on a device, None when there is none.
@@ -127,8 +129,21 @@ class BaselineStore:
             self._remove_unreferenced(device_key)
 
     @contextmanager
+    def hold(self, device_key: str) -> Iterator[None]:
+        """Hold a device key alone, so that what is read can be changed and written without losing another's change.
+
+        Raises:
+            BaselineError: another process holds it for over two minutes.
+        """
+        with self._locked(device_key):
+            yield
+
+    @contextmanager
     def _locked(self, device_key: str) -> Iterator[None]:
-        """Hold the device key's folders alone: made, and cleared of what killed writers left."""
+        """Hold the device key's folders alone: made, and cleared of what killed writers left. Reentrant."""
+        if device_key in self._held:
+            yield
+            return
         folder = self._folder(device_key)
         places = (folder, folder / "objects", folder / "sources")
         for place in places:
@@ -146,8 +161,10 @@ class BaselineStore:
                 remove_temporaries(place)
             if not (folder / ".gitignore").exists():
                 write_atomically(folder / ".gitignore", _GITIGNORE, self._step)
+            self._held.add(device_key)
             yield
         finally:
+            self._held.discard(device_key)
             lock.release()
 
     def _store_object(self, device_key: str, digest: str, data: bytes | None) -> None:

@@ -115,12 +115,14 @@ def _update(
             tool_version=run.tool_version,
         )
         try:
-            result = update(store.read(run.device.key, kernel), records, acceptance)
+            with store.hold(run.device.key):
+                result = update(store.read(run.device.key, kernel), records, acceptance)
+                if result.baseline is not None:
+                    objects = shelf.objects({r.object_digest for r in records})
+                    sources = shelf.sources({r.source_digest for r in records})
+                    store.write(run.device.key, result.baseline, objects, sources)
             lines.extend(f"stored   {line}" for line in result.accepted)
             lines.extend(f"refused  {line}" for line in result.refused)
-            if result.baseline is not None:
-                objects = shelf.objects({r.object_digest for r in records})
-                store.write(run.device.key, result.baseline, objects, shelf.sources({r.source_digest for r in records}))
         except (KernelperfError, OSError) as error:
             failures.append(f"baselines of {kernel} were not stored: {error}")
     try:

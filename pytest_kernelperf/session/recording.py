@@ -9,6 +9,7 @@ import numpy as np
 
 from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.format import BaselineCase
+from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
@@ -42,6 +43,7 @@ def record_of(work: Work, test: str) -> Record:
         test=test,
         decision=judge.decide(work.evidence),
         mode=work.settings.mode,
+        cache=work.settings.cache,
         fills=work.evidence.fills,
         mismatch=work.evidence.mismatch,
         mutation_of=work.spec.mutation_of,
@@ -76,11 +78,15 @@ def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
 
 def obstacle_to_replay(subject: Subject, accepted: BaselineCase, settings: CaseSettings) -> str:
     """Say why the accepted binary cannot be measured beside the head; empty when it can."""
+    if problem := plan_problem(accepted.plan, accepted.buffers):
+        return f"its baseline's plan cannot be run ({problem})"
     missing = [spec.name for spec in accepted.buffers if spec not in subject.buffers]
     if missing:
         return f"its accepted plan needs buffer {missing[0]} in the shape and type that it had"
     if accepted.mode != settings.mode:
         return f"its baseline was taken in {accepted.mode} mode, and modes are never compared"
+    if accepted.cache_state != settings.cache:
+        return f"its baseline was taken with {accepted.cache_state} caches, and cache states are never compared"
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -226,6 +227,30 @@ def test_a_damaged_baseline_is_one_sentence_and_fails(stored: Any, damage: Any, 
     assert result.ret == 1
     assert sentence in result.stdout.str()
     assert "Traceback" not in result.stdout.str()
+
+
+def test_a_baselines_unplayable_plan_is_blamed_on_the_baseline(stored: Any) -> None:
+    """By the file's own item, and by its case, which is not run."""
+    path = stored.baseline()
+    path.write_text(path.read_text().replace('"grid": [8, 1, 1]', '"grid": [0, 1, 1]'))
+    result = stored.guard("-k", "baselines or plain-8")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*scale.json, case plain at 8 tokens: its plan cannot be run*"])
+    assert stored.verdicts() == {"plain-8": "failed"}
+
+
+def test_a_swapped_code_object_is_noticed(stored: Any) -> None:
+    """A sound object of other code, with the file pointing at it, is not what was accepted."""
+    path = stored.baseline()
+    (object_path,) = (path.parent / "objects").glob("*.gz")
+    stored.replace("scale.hip", *SLOWER_PLAIN)
+    assert stored.guard("--update-baselines=other", "-o", "kernelperf_baselines=others").ret == 0
+    (other_path,) = (stored.path / "others").glob("*/objects/*.gz")
+    shutil.copy(other_path, path.parent / "objects")
+    path.write_text(path.read_text().replace(object_path.stem, other_path.stem))
+    result = stored.guard("-k", "baselines")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*has other instructions than case plain at 1 token*"])
 
 
 def test_a_deleted_case_fails_until_it_is_dropped(stored: Any) -> None:
