@@ -9,6 +9,7 @@
 #include "error.h"
 #include "export.h"
 #include "memory.h"
+#include "problem.h"
 #include "stream.h"
 
 namespace kp {
@@ -149,7 +150,7 @@ KP_EXPORT int hipRuntimeGetVersion(int* version) {
 KP_EXPORT int hipDeviceSynchronize() {
     if (any_capture()) return kept(capture_unsupported);
     finish_all();
-    return success;
+    return kept(take_problem());
 }
 KP_EXPORT int hipDeviceReset() {
     finish_all();

@@ -5,6 +5,7 @@
 #include "error.h"
 #include "event.h"
 #include "export.h"
+#include "problem.h"
 
 namespace kp {
 namespace {
@@ -83,7 +84,7 @@ KP_EXPORT int hipEventSynchronize(void* handle) {
     if (!event->record) return success;
     if (event->record->capture) return kept(captured_event);
     event->record->wait();
-    return success;
+    return kept(take_problem());
 }
 
 KP_EXPORT int hipEventQuery(void* handle) {

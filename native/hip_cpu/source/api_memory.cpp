@@ -4,6 +4,7 @@
 #include "error.h"
 #include "export.h"
 #include "memory.h"
+#include "problem.h"
 #include "stream.h"
 
 namespace kp {
@@ -21,7 +22,7 @@ int check(const void* target, const void* source, std::size_t bytes, int kind) {
 int wait_for_null_stream() {
     if (any_capture()) return capture_implicit;
     finish_blocking();
-    return success;
+    return take_problem();
 }
 
 int copy_now(void* target, const void* source, std::size_t bytes, int kind) {

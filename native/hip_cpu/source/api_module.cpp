@@ -83,7 +83,7 @@ int launch(void* handle, Dim3 grid, Dim3 block, unsigned shared_bytes, void* str
     call.identity = &function->identity;
     call.pace = &function->pace;
     call.groups = std::uint64_t{grid.x} * grid.y * grid.z;
-    call.launch = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes};
+    call.launch = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, 0, run_groups};
     const int error = extra != nullptr ? take_buffer(*function, extra, call) : take_parameters(*function, parameters, call);
     return error != success ? error : submit(stream, std::move(call));
 }

@@ -5,6 +5,7 @@
 #include "event.h"
 #include "export.h"
 #include "graph.h"
+#include "problem.h"
 #include "stream.h"
 
 namespace kp {
@@ -124,7 +125,7 @@ KP_EXPORT int hipStreamSynchronize(void* handle) {
     if (spoils_capture(stream)) return kept(capture_unsupported);
     if (is_null(handle)) finish_blocking();
     else stream->finish();
-    return success;
+    return kept(take_problem());
 }
 
 KP_EXPORT int hipStreamQuery(void* handle) {

@@ -1,6 +1,7 @@
 #include "error.h"
 
 #include "export.h"
+#include "problem.h"
 
 namespace kp {
 namespace {
@@ -34,6 +35,8 @@ constexpr Named names[] = {
     {illegal_state, "hipErrorIllegalState", "the operation cannot be performed in the present state"},
     {not_found, "hipErrorNotFound", "named symbol not found"},
     {not_ready, "hipErrorNotReady", "device not ready"},
+    {illegal_address, "hipErrorIllegalAddress", "an illegal memory access was encountered"},
+    {assertion_failed, "hipErrorAssert", "device-side assert triggered"},
     {launch_failure, "hipErrorLaunchFailure", "unspecified launch failure"},
     {not_supported, "hipErrorNotSupported", "operation not supported"},
     {capture_unsupported, "hipErrorStreamCaptureUnsupported", "operation not permitted when stream is capturing"},
@@ -57,6 +60,7 @@ const Named& named(int code) {
 }  // namespace
 
 int kept(int error) {
+    if (error != success && error != not_ready && error != illegal_address && error != assertion_failed && error != launch_failure) forget_sentence();
     if (error != success && error != not_ready) last = error;
     return error;
 }

@@ -11,6 +11,7 @@ namespace kp {
 struct Traits {
     std::string type, run;
 
+    static std::string group() { return "group"; }  // as fibres: see group_use.h
     static std::string plain() { return "Traits<false, false, false, false, false>"; }
     static std::string outside() { return "Traits<true, false, false, false, false>"; }
     static std::string of(const BodyFacts& facts) {
@@ -23,7 +24,8 @@ struct Traits {
 std::string run_facts(const BodyFacts& facts);
 
 // Thunk, parameter table and name pointer of kernel `number`, on one line. `body`: the function that holds the kernel's
-// body; `stub_address`: an expression for the address of the function declared with the kernel's own name.
-std::string glue(int number, const std::string& body, const std::string& stub_address, const Traits& traits);
+// body; `stub_address`: an expression for the address of the function declared with the kernel's own name; `name`: what
+// messages call the kernel.
+std::string glue(int number, const std::string& body, const std::string& stub_address, const Traits& traits, const std::string& name);
 
 }  // namespace kp

@@ -27,6 +27,8 @@ enum Error : int {
     illegal_state = 401,
     not_found = 500,
     not_ready = 600,
+    illegal_address = 700,
+    assertion_failed = 710,
     launch_failure = 719,
     not_supported = 801,
     capture_unsupported = 900,

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "group.h"
+
 namespace kp {
 
 // Must match include/kernelperf_cpu/launch.h.
@@ -14,6 +16,8 @@ struct Launch {
     unsigned grid[3];
     unsigned block[3];
     unsigned shared_bytes;
+    unsigned zero;
+    void (*run_groups)(const Launch*, std::uint64_t first, std::uint64_t count, GroupEntry entry, void* context, const char* kernel);
 };
 
 using Thunk = void (*)(const void* arguments, std::uint64_t first_group, std::uint64_t groups, const Launch* launch);

@@ -6,16 +6,13 @@
 
 #include "declaration.h"
 #include "glue.h"
+#include "group_use.h"
 #include "kernel_body.h"
+#include "text_edit.h"
 #include "token.h"
 
 namespace kp {
 namespace {
-
-struct Edit {
-    std::size_t begin, end;
-    std::string text;
-};
 
 struct Function {
     std::string_view name;
@@ -29,10 +26,11 @@ public:
 
     Rewritten run() {
         result_.error = split_.error;
-        if (result_.error.empty()) refuse_unsupported();
         if (result_.error.empty()) walk(false);
         if (result_.error.empty()) {
             spread_outside_use();
+            group_.spread();
+            group_.edit_noted(edits_);
             walk(true);
         }
         if (result_.error.empty()) instantiate();
@@ -51,11 +49,6 @@ private:
 
     bool in_device_header(std::size_t token) const {
         return split_.files[static_cast<std::size_t>(tokens_[token].file)].find("/kernelperf_cpu/") != std::string::npos;
-    }
-
-    void refuse_unsupported() {
-        for (std::size_t i = 0; i < tokens_.size(); ++i)
-            if (tokens_[i].is("__shared__")) fail(i, "__shared__ is not supported by the cpu runtime yet");
     }
 
     // Visit all declarations at namespace scope. First time: note which functions use the thread's index;
@@ -80,6 +73,7 @@ private:
                 i = close;
                 begin = close + 1;
             } else if (t.is(";") || t.is("}")) {
+                if (!rewriting && t.is(";")) note_statement(begin, i);
                 if (rewriting && t.is(";")) {
                     if (is_kernel(begin, i)) declare(begin, i);
                     else drop_markers(begin, i);
@@ -114,15 +108,25 @@ private:
         }
     }
 
+    // The name before the first parenthesis.
+    std::string_view name_of(std::size_t begin, std::size_t end) const {
+        for (std::size_t i = begin + 1; i < end; ++i)
+            if (tokens_[i].is("(") && tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)) return tokens_[i - 1].text;
+        return {};
+    }
+
     void note(std::size_t begin, std::size_t open, std::size_t close) {
-        if (in_device_header(open)) return;
-        std::string_view name;
-        for (std::size_t i = begin + 1; i < open; ++i)
-            if (tokens_[i].is("(") && tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)) {
-                name = tokens_[i - 1].text;
-                break;
-            }
-        if (!is_kernel(begin, open)) functions_.push_back({name, begin, close});
+        if (in_device_header(open) || is_kernel(begin, open)) return;
+        const std::string_view name = name_of(begin, open);
+        functions_.push_back({name, begin, close});
+        group_.note(name, begin, close);
+    }
+
+    void note_statement(std::size_t begin, std::size_t end) {
+        if (begin == end || in_device_header(begin) || is_kernel(begin, end)) return;
+        for (std::size_t i = begin; i < end; ++i)
+            if (tokens_[i].is("__shared__")) return fail(i, "the cpu runtime needs __shared__ memory to be declared inside the function that uses it");
+        group_.note(name_of(begin, end), begin, end);
     }
 
     bool mentions(std::size_t begin, std::size_t end, const std::set<std::string_view>& names) const {
@@ -234,13 +238,15 @@ private:
         if (!parse(begin, open, d)) return;
         const bool keyed = d.is_template || d.is_specialisation;
         const int number = keyed ? 0 : result_.kernels++;
-        const BodyFacts facts = read_body(text_, split_, pragma_, d.open, d.close, open, close);
-        for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
         const std::string name(tokens_[d.name].text);
+        const bool group = group_.in(open, close);
+        if (group) group_.edit_body(name, true, open, close, edits_);
+        const BodyFacts facts = group ? BodyFacts{} : read_body(text_, split_, pragma_, d.open, d.close, open, close);
+        for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
         const bool outside = outside_everywhere_ || mentions(open, close, outside_);
-        Traits traits{outside ? Traits::outside() : Traits::of(facts), ""};
+        Traits traits{group ? Traits::group() : outside ? Traits::outside() : Traits::of(facts), ""};
         std::string run;
-        if (!outside && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
+        if (!group && !outside && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
             traits.run = "kp_run_" + (keyed ? name : std::to_string(number));
             run = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) ::kp::Run " + traits.run + "(" + parameters(d) +
                   ") { return " + run_facts(facts) + "; }";
@@ -249,7 +255,9 @@ private:
             template_kernels_.insert(name);
             // Overloads share what is known by name: what holds for one of them only is dropped. Any kernel runs as Plain.
             const auto [known, first] = template_traits_.emplace(name, traits);
-            if (!first) known->second = {outside || known->second.type == Traits::outside() ? Traits::outside() : Traits::plain(), ""};
+            const auto either = [&](const std::string& type) { return traits.type == type || known->second.type == type; };
+            if (!first)
+                known->second = {either(Traits::group()) ? Traits::group() : either(Traits::outside()) ? Traits::outside() : Traits::plain(), ""};
         }
         const bool drop_void = !has_parameters(d) && d.close == d.open + 2;
         edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + run + marker(d.open) + body_head(d, number));
@@ -258,7 +266,7 @@ private:
         if (keyed) return;
         const std::string body = "kp_kernel_" + std::to_string(number);
         const std::string stub_address = "static_cast<::kp::Signature<decltype(&" + body + ")>::Declared*>(&" + name + ")";
-        edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits));
+        edit(tokens_[close].end, tokens_[close].end, glue(number, body, stub_address, traits, name));
     }
 
     // template __global__ void scale<float>(float*, int);
@@ -272,10 +280,11 @@ private:
 
     // `body` and `stub` are spelled with template arguments, and with a qualified name where need be.
     std::string template_glue(const std::string& body, const std::string& stub, const std::string& name) {
-        Traits traits = outside_everywhere_ ? Traits{Traits::outside(), ""} : template_traits_[name];
+        Traits traits = template_traits_[name];
+        if (outside_everywhere_ && traits.type != Traits::group()) traits = {Traits::outside(), ""};
         if (traits.type.empty()) traits.type = Traits::plain();
         if (!traits.run.empty()) traits.run = std::string(body).replace(body.rfind("kp_kernel_" + name), 10, "kp_run_");
-        return glue(result_.kernels++, body, "&" + stub, traits);
+        return glue(result_.kernels++, body, "&" + stub, traits, stub);
     }
 
     // Kernels and variables asked for by name expression.
@@ -329,6 +338,7 @@ private:
     const std::vector<Token>& tokens_;
     std::vector<Edit> edits_;
     std::vector<Function> functions_;
+    GroupUse group_{split_};
     std::set<std::string_view> outside_;
     bool outside_everywhere_ = false;
     std::set<std::string> template_kernels_;

@@ -19,9 +19,12 @@
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
+#define __align__(n) __attribute__((aligned(n)))
 #define warpSize 32
 
+#include "../kernelperf_cpu/atomic.h"
 #include "../kernelperf_cpu/device.h"
+#include "../kernelperf_cpu/group.h"
 #include "../kernelperf_cpu/launch.h"
 #include "../kernelperf_cpu/unsupported.h"
 

@@ -1,7 +1,6 @@
 // What device code may call besides <cmath>: HIP's own names for mathematics, memory order, clocks and bits.
 #pragma once
 
-#include <cassert>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -5,6 +5,7 @@
 // kernel without barriers), so that it can put several threads into one vector instruction.
 #pragma once
 
+#include "group.h"
 #include "index.h"
 
 #define KP_INLINE inline __attribute__((always_inline))
@@ -24,6 +25,9 @@ struct Launch {
     unsigned grid[3];
     unsigned block[3];
     unsigned shared_bytes;
+    unsigned zero;
+    // Runs workgroups as fibres: calls entry(context, group) as each of their threads (source/group.h).
+    void (*run_groups)(const Launch* launch, u64 first, u64 count, void (*entry)(void* context, Group* group), void* context, const char* kernel);
 };
 
 // --- parameters --------------------------------------------------------------------------------
@@ -292,6 +296,40 @@ template <class T, class F, class Body, class Facts>
 KP_INLINE void run(Body body, Facts facts, const void* arguments, u64 first, u64 count, const Launch* launch) {
     unpack<T>(body, facts, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first,
                    count, launch);
+}
+
+// --- threads that wait for each other ----------------------------------------------------------
+
+template <class F, class Body, class... P>
+KP_INLINE void fibres(Body body, const Launch& launch, u64 first, u64 count, const char* kernel, const P... values) {
+    auto thread = [&](Group* group) {
+        Index index;
+        index.block_size = dim3(launch.block[0], launch.block[1], launch.block[2]);
+        index.grid_size = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
+        index.block = uint3{group->block[0], group->block[1], group->block[2]};
+        index.thread = uint3{group->thread, 0, 0};
+        if (launch.block[1] != 1 || launch.block[2] != 1) {
+            const unsigned row = group->thread / launch.block[0];
+            index.thread = uint3{group->thread % launch.block[0], row % launch.block[1], row / launch.block[1]};
+        }
+        ::kp_index = index;
+        ::kp_group = group;
+        body(index, values...);
+    };
+    using Thread = decltype(thread);
+    launch.run_groups(&launch, first, count, [](void* context, Group* group) { (*static_cast<Thread*>(context))(group); }, &thread, kernel);
+}
+
+template <class F, class Body, class... P, unsigned... i>
+KP_INLINE void unpack_group(Body body, void (*)(Index, P...), Numbers<i...>, const void* arguments, u64 first, u64 count,
+                            const Launch* launch, const char* kernel) {
+    [[maybe_unused]] const auto* bytes = static_cast<const unsigned char*>(arguments);
+    fibres<F>(body, *launch, first, count, kernel, load<P>(bytes + offset_of<P...>(i))...);
+}
+
+template <class F, class Body>
+KP_INLINE void run_group(Body body, const void* arguments, u64 first, u64 count, const Launch* launch, const char* kernel) {
+    unpack_group<F>(body, static_cast<F>(nullptr), Counting<count_of(static_cast<F>(nullptr))>{}, arguments, first, count, launch, kernel);
 }
 
 }  // namespace kp

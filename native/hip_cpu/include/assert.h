@@ -1,0 +1,1 @@
+#include "kernelperf_cpu/assert.h"

@@ -1,0 +1,144 @@
+// Workgroups whose threads wait for each other: barriers, wave operations and dynamic shared memory.
+//
+// Such a kernel's threads run as fibres (source/group.h), which the runtime switches when one has to wait. A wave is 32
+// neighbouring threads. The reader of the source puts a Site before each call of these functions: a number by which the
+// runtime knows that two lanes wait at the same place.
+#pragma once
+
+#include "assert.h"
+#include "index.h"
+
+namespace kp {
+
+// What the runtime tells a running workgroup; must match source/group.h.
+struct Group {
+    unsigned long long (*exchange)(Group*, unsigned kind, unsigned site, unsigned long long value, unsigned source);
+    int (*barrier)(Group*, unsigned kind, unsigned site, int predicate);
+    void (*fail)(Group*, const char* file, int line, const char* condition);
+    void* dynamic_shared;
+    unsigned block[3];
+    unsigned thread;  // number of the running thread in its workgroup
+};
+
+enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match };
+enum BarrierKind : unsigned { barrier_plain, barrier_count, barrier_and, barrier_or };
+
+}  // namespace kp
+
+// One OS thread runs all of a workgroup's fibres, so this and static shared memory are thread-local.
+static thread_local kp::Group* kp_group __attribute__((tls_model("local-dynamic"), unused));
+
+namespace kp {
+
+constexpr unsigned wave_lanes = 32;
+
+template <class T> struct SameAs { using type = T; };
+
+struct Site {
+    unsigned number;
+
+    // --- barriers ------------------------------------------------------------------------------
+
+    __attribute__((always_inline)) int wait(unsigned kind, int predicate) const {
+        const uint3 thread = ::kp_index.thread;
+        const int result = ::kp_group->barrier(::kp_group, kind, number, predicate);
+        ::kp_index.thread = thread;  // others have run meanwhile
+        return result;
+    }
+    __attribute__((always_inline)) void __syncthreads() const { wait(barrier_plain, 0); }
+    __attribute__((always_inline)) int __syncthreads_count(int predicate) const { return wait(barrier_count, predicate); }
+    __attribute__((always_inline)) int __syncthreads_and(int predicate) const { return wait(barrier_and, predicate); }
+    __attribute__((always_inline)) int __syncthreads_or(int predicate) const { return wait(barrier_or, predicate); }
+    __attribute__((always_inline)) void __builtin_amdgcn_s_barrier() const { wait(barrier_plain, 0); }
+
+    // --- wave operations -----------------------------------------------------------------------
+
+    __attribute__((always_inline)) unsigned long long exchange(unsigned kind, unsigned long long bits, unsigned source) const {
+        const uint3 thread = ::kp_index.thread;
+        const unsigned long long result = ::kp_group->exchange(::kp_group, kind, number, bits, source);
+        ::kp_index.thread = thread;
+        return result;
+    }
+    static __attribute__((always_inline)) unsigned lane() { return ::kp_group->thread % wave_lanes; }
+
+    // The value that lane `source` of this wave passed; 0 from a lane that is not here, as on AMD's hardware.
+    template <class T> __attribute__((always_inline)) T from(T value, unsigned source) const {
+        static_assert(sizeof(T) <= 8 && __is_trivially_copyable(T), "a shuffled value has at most eight bytes");
+        unsigned long long bits = 0;
+        __builtin_memcpy(&bits, &value, sizeof(T));
+        bits = exchange(exchange_shuffle, bits, source);
+        __builtin_memcpy(&value, &bits, sizeof(T));
+        return value;
+    }
+    template <class T> __attribute__((always_inline)) T __shfl(T value, int source, int width = wave_lanes) const {
+        const unsigned w = static_cast<unsigned>(width);
+        return from(value, (lane() & ~(w - 1)) + (static_cast<unsigned>(source) & (w - 1)));
+    }
+    template <class T> __attribute__((always_inline)) T __shfl_xor(T value, int mask, int width = wave_lanes) const {
+        const unsigned w = static_cast<unsigned>(width), source = lane() ^ static_cast<unsigned>(mask);
+        return from(value, source < (lane() & ~(w - 1)) + w ? source : lane());
+    }
+    template <class T> __attribute__((always_inline)) T __shfl_up(T value, unsigned delta, int width = wave_lanes) const {
+        const unsigned w = static_cast<unsigned>(width);
+        return from(value, (lane() & (w - 1)) < delta ? lane() : lane() - delta);
+    }
+    template <class T> __attribute__((always_inline)) T __shfl_down(T value, unsigned delta, int width = wave_lanes) const {
+        const unsigned w = static_cast<unsigned>(width);
+        return from(value, (lane() & (w - 1)) + delta >= w ? lane() : lane() + delta);
+    }
+    template <class T> __attribute__((always_inline)) T __shfl_sync(unsigned long long, T value, int source, int width = wave_lanes) const { return __shfl(value, source, width); }
+    template <class T> __attribute__((always_inline)) T __shfl_xor_sync(unsigned long long, T value, int mask, int width = wave_lanes) const { return __shfl_xor(value, mask, width); }
+    template <class T> __attribute__((always_inline)) T __shfl_up_sync(unsigned long long, T value, unsigned delta, int width = wave_lanes) const { return __shfl_up(value, delta, width); }
+    template <class T> __attribute__((always_inline)) T __shfl_down_sync(unsigned long long, T value, unsigned delta, int width = wave_lanes) const { return __shfl_down(value, delta, width); }
+
+    __attribute__((always_inline)) unsigned long long __ballot(int predicate) const { return exchange(exchange_ballot, predicate != 0, 0); }
+    __attribute__((always_inline)) int __any(int predicate) const { return __ballot(predicate) != 0; }
+    __attribute__((always_inline)) int __all(int predicate) const { return __ballot(!predicate) == 0; }
+    __attribute__((always_inline)) unsigned long long __activemask() const { return __ballot(1); }
+    __attribute__((always_inline)) unsigned long long __ballot_sync(unsigned long long mask, int predicate) const { return __ballot(predicate) & mask; }
+    __attribute__((always_inline)) int __any_sync(unsigned long long mask, int predicate) const { return (__ballot(predicate) & mask) != 0; }
+    __attribute__((always_inline)) int __all_sync(unsigned long long mask, int predicate) const { return (__ballot(!predicate) & mask) == 0; }
+    __attribute__((always_inline)) void __syncwarp(unsigned long long = 0) const { __ballot(1); }
+    __attribute__((always_inline)) void __builtin_amdgcn_wave_barrier() const { __ballot(1); }
+    template <class T> __attribute__((always_inline)) unsigned long long __match_any(T value) const {
+        static_assert(sizeof(T) <= 8, "a compared value has at most eight bytes");
+        unsigned long long bits = 0;
+        __builtin_memcpy(&bits, &value, sizeof(T));
+        return exchange(exchange_match, bits, 0);
+    }
+    template <class T> __attribute__((always_inline)) unsigned long long __match_any_sync(unsigned long long mask, T value) const { return __match_any(value) & mask; }
+    __attribute__((always_inline)) int __builtin_amdgcn_ds_bpermute(int address, int value) const {
+        return from(value, (static_cast<unsigned>(address) >> 2) & (wave_lanes - 1));
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_readfirstlane(T value) const {
+        return from(value, static_cast<unsigned>(__builtin_ctzll(__activemask())));
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_readlane(T value, int source) const {
+        return from(value, static_cast<unsigned>(source) & (wave_lanes - 1));
+    }
+    template <class T> __attribute__((always_inline)) T __reduce_add_sync(unsigned long long mask, T value) const { return reduce(mask, value, [](T a, T b) { return static_cast<T>(a + b); }); }
+    template <class T> __attribute__((always_inline)) T __reduce_min_sync(unsigned long long mask, T value) const { return reduce(mask, value, [](T a, T b) { return b < a ? b : a; }); }
+    template <class T> __attribute__((always_inline)) T __reduce_max_sync(unsigned long long mask, T value) const { return reduce(mask, value, [](T a, T b) { return a < b ? b : a; }); }
+
+private:
+    template <class T, class Two> __attribute__((always_inline)) T reduce(unsigned long long mask, T value, Two two) const {
+        unsigned long long left = __activemask() & mask;
+        T result = from(value, static_cast<unsigned>(__builtin_ctzll(left)));
+        while ((left &= left - 1) != 0) result = two(result, from(value, static_cast<unsigned>(__builtin_ctzll(left))));
+        return result;
+    }
+};
+
+// extern __shared__ T name[] becomes a reference to what this points to.
+__attribute__((always_inline, unused)) static inline void* dynamic_shared() { return ::kp_group->dynamic_shared; }
+
+}  // namespace kp
+
+// A kernel with an assert that is on runs as fibres too: a thread can then end its launch.
+static inline __attribute__((unused)) void kp_assert_failed(const char* file, int line, const char* condition) {
+    kp_group->fail(kp_group, file, line, condition);
+}
+
+static inline __attribute__((always_inline, unused)) unsigned __lane_id() {
+    return (kp_index.thread.x + kp_index.block_size.x * (kp_index.thread.y + kp_index.block_size.y * kp_index.thread.z)) % kp::wave_lanes;
+}

@@ -1,0 +1,140 @@
+#include "group_use.h"
+
+#include <algorithm>
+
+namespace kp {
+namespace {
+
+// Members of kp::Site (include/kernelperf_cpu/group.h).
+constexpr std::string_view site_calls[] = {
+    "__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or", "__builtin_amdgcn_s_barrier",
+    "__shfl", "__shfl_xor", "__shfl_up", "__shfl_down", "__shfl_sync", "__shfl_xor_sync", "__shfl_up_sync", "__shfl_down_sync",
+    "__ballot", "__any", "__all", "__activemask", "__ballot_sync", "__any_sync", "__all_sync", "__syncwarp",
+    "__match_any", "__match_any_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
+    "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ds_bpermute", "__builtin_amdgcn_readfirstlane", "__builtin_amdgcn_readlane"};
+constexpr std::string_view other_words[] = {"__shared__", "kp_assert_failed"};
+
+constexpr unsigned most_levels = 100, kernel_level = 127;
+
+bool is_site_call(std::string_view word) {
+    if (word.substr(0, 2) != "__") return false;
+    return std::find(std::begin(site_calls), std::end(site_calls), word) != std::end(site_calls);
+}
+
+unsigned hash(std::string_view text) {
+    unsigned value = 2166136261u;
+    for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 16777619u;
+    return value ^ value >> 16;
+}
+
+}  // namespace
+
+bool GroupUse::waits(std::size_t i) const {
+    return t_[i].is_name() && (is_site_call(t_[i].text) || std::find(std::begin(other_words), std::end(other_words), t_[i].text) != std::end(other_words));
+}
+
+void GroupUse::note(std::string_view name, std::size_t begin, std::size_t end) { pieces_.push_back({name, begin, end}); }
+
+void GroupUse::spread() {
+    bool grown = true;
+    for (unsigned round = 0; grown && round < most_levels; ++round) {
+        grown = false;
+        for (const Piece& piece : pieces_) {
+            bool found = false;
+            unsigned level = 0;
+            for (std::size_t i = piece.begin; i < piece.end; ++i) {
+                if (!t_[i].is_name()) continue;
+                if (waits(i)) found = true;
+                const auto called = levels_.find(t_[i].text);
+                if (called == levels_.end() || t_[i].is(piece.name)) continue;
+                found = true;
+                level = std::max(level, called->second + 1);
+            }
+            if (!found) continue;
+            if (piece.name.empty()) everywhere_ = true;
+            const auto known = levels_.find(piece.name);
+            if (known != levels_.end() && known->second >= level) continue;
+            if (!piece.name.empty()) levels_[piece.name] = std::min(level, most_levels), grown = true;
+        }
+    }
+}
+
+bool GroupUse::in(std::size_t begin, std::size_t end) const {
+    if (everywhere_) return true;
+    for (std::size_t i = begin; i < end; ++i)
+        if (t_[i].is_name() && (waits(i) || levels_.count(t_[i].text) != 0)) return true;
+    return false;
+}
+
+// A declaration of a function of this name has a type before it.
+bool GroupUse::is_call(std::size_t i) const {
+    if (i == 0 || i + 1 >= t_.size() || !t_[i + 1].is("(")) return false;
+    const Token& before = t_[i - 1];
+    if (before.is("::") || before.is(".") || before.is("->")) return false;
+    if (!before.is_name()) return true;
+    return before.is("return") || before.is("else") || before.is("do") || before.is("case") || before.is("not") || before.is("and") || before.is("or");
+}
+
+// A site's number: functions that are called come before those that call them, a function's own sites in their order. It
+// does not change with what stands elsewhere in the source, so that neither does the kernel's code.
+void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open, std::size_t close, std::vector<Edit>& edits) const {
+    const auto known = levels_.find(name);
+    const unsigned level = is_kernel || known == levels_.end() ? kernel_level : known->second;
+    const unsigned base = level << 24 | (hash(name) & 0xffff) << 8;
+    unsigned number = 0;
+    for (std::size_t i = open; i < close; ++i) {
+        if (!t_[i].is_name()) continue;
+        if (t_[i].is("__shared__")) edit_shared(i, edits);
+        if (!is_site_call(t_[i].text) || !is_call(i)) continue;
+        edits.push_back({t_[i].begin, t_[i].begin, "::kp::Site{" + std::to_string(base | std::min(number++, 255u)) + "u}."});
+    }
+}
+
+void GroupUse::edit_noted(std::vector<Edit>& edits) const {
+    for (const Piece& piece : pieces_) edit_body(piece.name, false, piece.begin, piece.end, edits);
+}
+
+// __shared__ float tile[8][8];      static thread_local ...: one OS thread runs a whole workgroup
+// extern __shared__ float all[];    float (&all)[] = ... dynamic_shared() ...
+void GroupUse::edit_shared(std::size_t at, std::vector<Edit>& edits) const {
+    std::size_t begin = at, end = at;
+    while (begin > 0 && !t_[begin - 1].is(";") && !t_[begin - 1].is("{") && !t_[begin - 1].is("}")) --begin;
+    while (end < t_.size() && !t_[end].is(";")) ++end;
+    if (end == t_.size()) return;
+    bool dynamic = false;
+    for (std::size_t i = begin; i < end; ++i) dynamic = dynamic || t_[i].is("extern");
+    if (!dynamic) {
+        bool is_static = false;
+        for (std::size_t i = begin; i < end; ++i) {
+            is_static = is_static || t_[i].is("static");
+            if (t_[i].is("=")) break;
+            if (!t_[i].is("alignas") || i < at) continue;
+            edits.push_back({t_[i].begin, t_[i].end, "__attribute__((aligned"});
+            i = closing(t_, i + 1);
+            edits.push_back({t_[i].end, t_[i].end, "))"});
+        }
+        edits.push_back({t_[at].begin, t_[at].end, std::string(is_static ? "" : "static ") + "thread_local __attribute__((tls_model(\"local-dynamic\")))"});
+        return;
+    }
+    std::string type, dimensions;
+    std::size_t name = end;
+    for (std::size_t i = begin; i < end; ++i)
+        if (t_[i].is("[") && i > begin) {
+            name = i - 1;
+            break;
+        }
+    if (name == end) name = end - 1;
+    for (std::size_t i = begin; i < name; ++i) {
+        if (t_[i].is("extern") || t_[i].is("__shared__") || t_[i].is("static")) continue;
+        if ((t_[i].is("alignas") || t_[i].is("__attribute__")) && t_[i + 1].is("(")) {
+            i = closing(t_, i + 1);
+            continue;
+        }
+        type.append(t_[i].text).append(" ");
+    }
+    for (std::size_t i = name + 1; i < end; ++i) dimensions.append(t_[i].text);
+    edits.push_back({t_[begin].begin, t_[end].begin, type + "(&" + std::string(t_[name].text) + ")" + dimensions + " = *reinterpret_cast<" + type + "(*)" + dimensions +
+                                                         ">(::kp::dynamic_shared())"});
+}
+
+}  // namespace kp

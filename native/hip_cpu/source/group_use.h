@@ -1,0 +1,51 @@
+// Which functions of a source make their threads wait for each other, and where.
+//
+// A kernel runs as fibres if it mentions, anywhere in its body, one of
+//   - the barriers and wave operations (__syncthreads, __shfl_xor, __ballot, ...), __shared__, or an assert that is on;
+//   - a function that mentions one of these, directly or through others; names are enough, overloads are not told apart.
+// A class, lambda or alias at namespace scope that mentions one makes all kernels of the source run as fibres, since they
+// could use it without naming it. So a kernel may run as fibres that need not, but never the other way round.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text_edit.h"
+#include "token.h"
+
+namespace kp {
+
+class GroupUse {
+public:
+    explicit GroupUse(const Tokens& tokens) : t_(tokens.list) {}
+
+    // A function or other piece of namespace scope, as tokens of its declaration and body; "" if it has no name.
+    void note(std::string_view name, std::size_t begin, std::size_t end);
+    // After all were noted.
+    void spread();
+
+    bool in(std::size_t begin, std::size_t end) const;  // whether a kernel's body is to run as fibres
+
+    // Edits that put a Site before each call of a barrier or wave operation, and make __shared__ what it is here.
+    // Tokens of a body between { and }; `is_kernel`: else it is a noted piece of this name.
+    void edit_body(std::string_view name, bool is_kernel, std::size_t open, std::size_t close, std::vector<Edit>& edits) const;
+    void edit_noted(std::vector<Edit>& edits) const;
+
+private:
+    struct Piece {
+        std::string_view name;
+        std::size_t begin, end;
+    };
+    bool waits(std::size_t token) const;
+    bool is_call(std::size_t token) const;
+    void edit_shared(std::size_t token, std::vector<Edit>& edits) const;
+
+    const std::vector<Token>& t_;
+    std::vector<Piece> pieces_;
+    std::map<std::string_view, unsigned> levels_;  // of functions that wait: more than that of those they call
+    bool everywhere_ = false;
+};
+
+}  // namespace kp

@@ -1,0 +1,17 @@
+// What went wrong while work ran: kept until a waiting call returns it, as HIP does with asynchronous errors.
+#pragma once
+
+#include <string>
+
+namespace kp {
+
+// The first problem since the last one was taken is kept; `sentence` says what happened and to which kernel or buffer.
+void report(int error, const std::string& sentence);
+
+// The kept problem's error code, or success; then forgotten. Its sentence becomes this thread's last one.
+int take_problem();
+
+// An error without a sentence is on its way out: an earlier sentence does not belong to it.
+void forget_sentence();
+
+}  // namespace kp
