@@ -40,6 +40,9 @@ def compile_bundle(
     headers = include_names(bundle)
     if device.chosen.name == "rocm":
         headers = built_in_headers(device.chosen.hiprtc) | headers
+    elif device.chosen.name == "cpu":
+        # It lays the files out by their paths, where "../" finds its way by itself.
+        headers = {name: text for name, text in headers.items() if ".." not in name.split("/")}
     with _Program(device, bundle, headers) as program:
         for expression in bundle.name_expressions:
             program.must("hiprtcAddNameExpression", expression.encode())

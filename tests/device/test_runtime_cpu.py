@@ -166,6 +166,22 @@ def test_an_error_in_a_header_names_the_header(device: Device) -> None:
         compile_bundle(device, SourceBundle("kernels.hip", files))
 
 
+def test_a_header_above_the_sources_folder_is_found(device: Device) -> None:
+    """``kernels/x/x.hip`` that includes ``../common.h`` is an ordinary layout."""
+    source = '#include "../common.h"\nextern "C" __global__ void k(float* x) { x[0] = COMMON; }\n'
+    bundle = SourceBundle("x/x.hip", {"x/x.hip": source, "common.h": "#define COMMON 3.0f\n"})
+    assert "k" in compile_bundle(device, bundle).kernels
+
+
+def test_kernels_that_give_up_and_kernels_that_are_alike_keep_their_names(device: Device) -> None:
+    """g++ moves unlikely code into functions of its own, and folds functions of equal instructions into one."""
+    body = "{ if (threadIdx.x == 5000) abort(); x[threadIdx.x] = 1; }"
+    source = "".join(f'extern "C" __global__ void {name}(float* x) {body}\n' for name in ("one", "two"))
+    code = compile_bundle(device, SourceBundle("k.hip", {"k.hip": source}))
+    assert set(code.kernels) == {"one", "two"}
+    assert code.kernels["one"].instruction_digest == code.kernels["two"].instruction_digest
+
+
 def test_a_header_that_is_not_in_the_bundle_is_missing(device: Device) -> None:
     """Head is compiled from its bundle alone."""
     with pytest.raises(CompileError, match=r"offset\.h"):
