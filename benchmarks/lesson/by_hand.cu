@@ -1,0 +1,360 @@
+// The lesson's kernels in a CUDA program as one writes it by hand, timed in the guard's three ways.
+//
+// It stays alive and takes one request a line, so that it can take turns with the guard:
+//   check  VARIANT TOKENS FILE                     one round on fresh buffers; x is written to FILE
+//   MODE   VARIANT TOKENS ROUNDS SAMPLES WARM_US   MODE: queued, loop, graph, or driver (loop, by cuLaunchKernel)
+// An answer is one line: us per round of every sample, or "ok", or "error WHAT".
+//
+// Buffers are restored before each sample and the device warmed up for WARM_US before the first, as the guard does.
+#include <cuda.h>  // types alone: the driver's one function is asked of the runtime, so nothing more is linked
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+constexpr int kColumns = 2560;
+constexpr int kStreams = 4;
+constexpr int kThreads = 256;
+constexpr long kQueueDepth = 496;  // launches behind the gate; the driver's queue takes about a thousand
+constexpr unsigned long long kGateLimitNs = 250'000'000;
+
+extern "C" __global__ void add_kernel(int tokens, const float* moe, const float* shared, float* y) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < tokens * kColumns) y[i] = moe[i] + shared[i];
+}
+
+extern "C" __global__ void inject_kernel(int tokens, const float* y, const float* weights, float* x) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= tokens * kStreams * kColumns) return;
+    const int row = i / kColumns;
+    x[i] = fmaf(weights[row], y[row / kStreams * kColumns + i % kColumns], x[i]);
+}
+
+extern "C" __global__ void fused_one_block_per_token(const float* moe, const float* shared, const float* weights,
+                                                     float* x) {
+    const int token = blockIdx.x;
+    for (int column = threadIdx.x; column < kColumns; column += blockDim.x) {
+        const float y = moe[token * kColumns + column] + shared[token * kColumns + column];
+        for (int stream = 0; stream < kStreams; ++stream) {
+            const int row = token * kStreams + stream;
+            x[row * kColumns + column] = fmaf(weights[row], y, x[row * kColumns + column]);
+        }
+    }
+}
+
+__device__ inline void update_tile(const float* moe, const float* shared, const float* weights, float* x) {
+    const int token = blockIdx.y;
+    const int column = blockIdx.x * blockDim.x + threadIdx.x;
+    const float y = moe[token * kColumns + column] + shared[token * kColumns + column];
+    for (int stream = 0; stream < kStreams; ++stream) {
+        const int row = token * kStreams + stream;
+        x[row * kColumns + column] = fmaf(weights[row], y, x[row * kColumns + column]);
+    }
+}
+
+extern "C" __global__ void fused_column_tiles(const float* moe, const float* shared, const float* weights, float* x) {
+    update_tile(moe, shared, weights, x);
+}
+
+extern "C" __global__ void __launch_bounds__(64)
+    fused_column_tiles_64(const float* moe, const float* shared, const float* weights, float* x) {
+    update_tile(moe, shared, weights, x);
+}
+
+// Holds the queue back until the host opens the door; leaves by itself after a quarter of a second.
+__global__ void gate(const volatile unsigned* door, volatile unsigned* expired) {
+    unsigned long long start, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+    while (*door == 0) {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+        if (now - start > kGateLimitNs) {
+            *expired = 1;
+            return;
+        }
+        asm volatile("nanosleep.u32 200;");
+    }
+}
+
+static void must(cudaError_t code) {
+    if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code));
+}
+
+// The driver's launch function.
+static decltype(&cuLaunchKernel) driver_launch() {
+    static void* function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    if (function == nullptr)
+        must(cudaGetDriverEntryPointByVersion("cuLaunchKernel", &function, 12000, cudaEnableDefault, &found));
+    return reinterpret_cast<decltype(&cuLaunchKernel)>(function);
+}
+
+// The lesson's generator: float32 values from -1 to 1.
+static std::vector<float> uniform(uint32_t seed, size_t count) {
+    std::vector<float> values(count);
+    for (float& value : values) {
+        seed = seed * 1664525u + 1013904223u;
+        value = static_cast<float>((seed >> 8) & 0xffff) / 32768.0f - 1.0f;
+    }
+    return values;
+}
+
+static float* upload(const std::vector<float>& values) {
+    float* memory = nullptr;
+    must(cudaMalloc(&memory, values.size() * sizeof(float)));
+    must(cudaMemcpy(memory, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));
+    return memory;
+}
+
+using Clock = std::chrono::steady_clock;
+
+static double microseconds(Clock::duration duration) {
+    return std::chrono::duration<double, std::micro>(duration).count();
+}
+
+// One variant at one size: its buffers, and a round of it in each of two ways.
+struct Case {
+    Case(const std::string& name, int count) : variant(name), tokens(count) {
+        const size_t n = tokens;
+        moe = upload(uniform(1, n * kColumns));
+        shared = upload(uniform(2, n * kColumns));
+        weights = upload(uniform(3, n * kStreams));
+        const std::vector<float> start = uniform(4, n * kStreams * kColumns);
+        x_bytes = start.size() * sizeof(float);
+        x = upload(start);
+        y = upload(std::vector<float>(n * kColumns));
+        pristine_x = upload(start);
+        pristine_y = upload(std::vector<float>(n * kColumns));
+    }
+    ~Case() {
+        for (float* memory : {moe, shared, weights, x, y, pristine_x, pristine_y}) cudaFree(memory);
+    }
+    Case(const Case&) = delete;
+
+    int launches() const { return variant == "separate" ? 2 : 1; }
+
+    void restore(cudaStream_t stream) {
+        must(cudaMemcpyAsync(x, pristine_x, x_bytes, cudaMemcpyDeviceToDevice, stream));
+        if (variant == "separate")
+            must(cudaMemcpyAsync(y, pristine_y, x_bytes / kStreams, cudaMemcpyDeviceToDevice, stream));
+        must(cudaStreamSynchronize(stream));
+    }
+
+    void launch(cudaStream_t stream) {
+        const int values = tokens * kColumns;
+        if (variant == "separate") {
+            add_kernel<<<values / kThreads, kThreads, 0, stream>>>(tokens, moe, shared, y);
+            inject_kernel<<<values * kStreams / kThreads, kThreads, 0, stream>>>(tokens, y, weights, x);
+        } else if (variant == "fused_one_block_per_token") {
+            fused_one_block_per_token<<<tokens, kThreads, 0, stream>>>(moe, shared, weights, x);
+        } else if (variant == "fused_column_tiles") {
+            fused_column_tiles<<<dim3(kColumns / kThreads, tokens), kThreads, 0, stream>>>(moe, shared, weights, x);
+        } else if (variant == "fused_column_tiles_64") {
+            fused_column_tiles_64<<<dim3(kColumns / 64, tokens), 64, 0, stream>>>(moe, shared, weights, x);
+        } else {
+            throw std::runtime_error("no variant " + variant);
+        }
+    }
+
+    void launch_by_driver(cudaStream_t stream) {
+        const unsigned values = tokens * kColumns;
+        void* first[] = {&tokens, &moe, &shared, &y};
+        void* second[] = {&tokens, &y, &weights, &x};
+        void* fused[] = {&moe, &shared, &weights, &x};
+        if (variant == "separate") {
+            launch(function(add_kernel), values / kThreads, 1, kThreads, first, stream);
+            launch(function(inject_kernel), values * kStreams / kThreads, 1, kThreads, second, stream);
+        } else if (variant == "fused_one_block_per_token") {
+            launch(function(fused_one_block_per_token), tokens, 1, kThreads, fused, stream);
+        } else if (variant == "fused_column_tiles") {
+            launch(function(fused_column_tiles), kColumns / kThreads, tokens, kThreads, fused, stream);
+        } else {
+            launch(function(fused_column_tiles_64), kColumns / 64, tokens, 64, fused, stream);
+        }
+    }
+
+    std::string variant;
+    int tokens;
+    size_t x_bytes;
+    float *moe, *shared, *weights, *x, *y, *pristine_x, *pristine_y;
+
+private:
+    // A handle for each kernel, asked for once.
+    template <class Kernel>
+    static CUfunction function(Kernel* kernel) {
+        static std::vector<std::pair<const void*, CUfunction>> known;
+        const void* key = reinterpret_cast<const void*>(kernel);
+        for (const auto& entry : known)
+            if (entry.first == key) return entry.second;
+        cudaFunction_t found;
+        must(cudaGetFuncBySymbol(&found, key));
+        known.emplace_back(key, reinterpret_cast<CUfunction>(found));
+        return known.back().second;
+    }
+
+    static void launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned threads, void** arguments,
+                       cudaStream_t stream) {
+        static const auto launch_kernel = driver_launch();
+        if (launch_kernel(function, grid_x, grid_y, 1, threads, 1, 1, 0, stream, arguments, nullptr) != CUDA_SUCCESS)
+            throw std::runtime_error("cuLaunchKernel failed");
+    }
+};
+
+struct Bench {
+    Bench() {
+        must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        must(cudaEventCreate(&start));
+        must(cudaEventCreate(&stop));
+        must(cudaHostAlloc(&door, 2 * sizeof(unsigned), cudaHostAllocMapped));
+        must(cudaHostGetDevicePointer(&device_door, door, 0));
+        door[0] = 1;
+        gate<<<1, 1, 0, stream>>>(device_door, device_door + 1);  // loads its code while the door is open
+        must(cudaStreamSynchronize(stream));
+    }
+
+    double loop(Case& work, long rounds, bool driver) {
+        must(cudaStreamSynchronize(stream));
+        const auto begin = Clock::now();
+        if (driver)
+            for (long i = 0; i < rounds; ++i) work.launch_by_driver(stream);
+        else
+            for (long i = 0; i < rounds; ++i) work.launch(stream);
+        must(cudaStreamSynchronize(stream));
+        const double total = microseconds(Clock::now() - begin);
+        must(cudaGetLastError());
+        return total / static_cast<double>(rounds);
+    }
+
+    // Events round what is queued while the gate is shut.
+    template <class Queue>
+    double gated(long rounds, bool use_gate, Queue queue) {
+        must(cudaStreamSynchronize(stream));
+        if (use_gate) {
+            write(&door[1], 0);
+            write(&door[0], 0);
+            gate<<<1, 1, 0, stream>>>(device_door, device_door + 1);
+        }
+        must(cudaEventRecord(start, stream));
+        queue();
+        must(cudaEventRecord(stop, stream));
+        write(&door[0], 1);
+        must(cudaStreamSynchronize(stream));
+        must(cudaGetLastError());
+        if (use_gate && *const_cast<volatile unsigned*>(&door[1])) throw std::runtime_error("the gate timed out");
+        float milliseconds = 0;
+        must(cudaEventElapsedTime(&milliseconds, start, stop));
+        return milliseconds * 1000.0 / static_cast<double>(rounds);
+    }
+
+    cudaGraphExec_t capture(Case& work, long rounds) {
+        cudaGraph_t graph;
+        cudaGraphExec_t executable;
+        must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        for (long i = 0; i < rounds; ++i) work.launch(stream);
+        must(cudaStreamEndCapture(stream, &graph));
+        must(cudaGraphInstantiate(&executable, graph, 0));
+        must(cudaGraphDestroy(graph));
+        must(cudaGraphLaunch(executable, stream));  // a first launch uploads the graph
+        must(cudaStreamSynchronize(stream));
+        return executable;
+    }
+
+    std::vector<double> measure(const std::string& mode, Case& work, long rounds, int samples, double warm_us) {
+        const bool fits = rounds * work.launches() <= kQueueDepth;
+        if (mode == "queued" && !fits) throw std::runtime_error("so many rounds do not fit the queue");
+        const auto begin = Clock::now();
+        do {
+            work.restore(stream);
+            loop(work, rounds, false);
+        } while (microseconds(Clock::now() - begin) < warm_us);
+        cudaGraphExec_t graph = mode == "graph" ? capture(work, rounds) : nullptr;
+        std::vector<double> times;
+        for (int i = -1; i < samples; ++i) {  // one before the first, thrown away, as the guard does
+            work.restore(stream);
+            double time = 0;
+            if (mode == "queued") {
+                time = gated(rounds, true, [&] {
+                    for (long round = 0; round < rounds; ++round) work.launch(stream);
+                });
+            } else if (mode == "graph") {
+                time = gated(rounds, fits, [&] { must(cudaGraphLaunch(graph, stream)); });
+            } else {
+                time = loop(work, rounds, mode == "driver");
+            }
+            if (i >= 0) times.push_back(time);
+        }
+        if (graph) must(cudaGraphExecDestroy(graph));
+        return times;
+    }
+
+    static void write(unsigned* word, unsigned value) { __atomic_store_n(word, value, __ATOMIC_SEQ_CST); }
+
+    cudaStream_t stream;
+    cudaEvent_t start, stop;
+    unsigned* door;
+    unsigned* device_door;
+};
+
+static std::string answer(Bench& bench, const std::string& line) {
+    std::istringstream words(line);
+    std::string mode, variant, file;
+    int tokens = 0, samples = 0;
+    long rounds = 0;
+    double warm_us = 0;
+    words >> mode >> variant >> tokens;
+    if (mode == "check") {
+        words >> file;
+    } else if (mode == "queued" || mode == "loop" || mode == "graph" || mode == "driver") {
+        words >> rounds >> samples >> warm_us;
+    } else {
+        throw std::runtime_error("no mode " + mode);
+    }
+    if (!words) throw std::runtime_error("cannot read: " + line);
+    static std::unique_ptr<Case> kept;
+    if (!kept || kept->variant != variant || kept->tokens != tokens) {
+        kept.reset();
+        kept = std::make_unique<Case>(variant, tokens);
+    }
+    Case& work = *kept;
+    work.restore(bench.stream);
+    work.launch(bench.stream);
+    must(cudaStreamSynchronize(bench.stream));
+    if (mode == "check") {
+        std::vector<char> result(work.x_bytes);
+        must(cudaMemcpy(result.data(), work.x, work.x_bytes, cudaMemcpyDeviceToHost));
+        std::ofstream(file, std::ios::binary).write(result.data(), static_cast<std::streamsize>(result.size()));
+        return "ok";
+    }
+    std::ostringstream text;
+    text.precision(9);
+    for (const double time : bench.measure(mode, work, rounds, samples, warm_us)) text << time << ' ';
+    return text.str();
+}
+
+int main() {
+    try {
+        Bench bench;
+        int runtime = 0, driver = 0;
+        must(cudaRuntimeGetVersion(&runtime));
+        must(cudaDriverGetVersion(&driver));
+        std::cout << "ready, CUDA runtime " << runtime << ", driver for " << driver << std::endl;
+        for (std::string line; std::getline(std::cin, line);) {
+            try {
+                std::cout << answer(bench, line) << std::endl;
+            } catch (const std::exception& error) {
+                std::cout << "error " << error.what() << std::endl;
+            }
+        }
+    } catch (const std::exception& error) {
+        std::cout << "error " << error.what() << std::endl;
+        return 1;
+    }
+    return 0;
+}
