@@ -4,6 +4,8 @@ INI = {
     "kernelperf_target": ("", "judge starvation for this device: gfx1151, or gfx1100:84 with its compute units"),
     "kernelperf_baselines": ("baselines", "folder of the stored baselines, relative to the project root"),
     "kernelperf_mode": ("graph", "how the gate is timed: graph, queued or loop"),
+    "kernelperf_cache": ("warm", "warm, or cold: each round takes its arguments from memory, not from caches"),
+    "kernelperf_last_level_bytes": ("", "bytes of all caches before memory, where the device does not say"),
     "kernelperf_tolerance": ("", "smallest slowdown that counts, 0.01 or 1%; default 1%, on the cpu runtime 5%"),
     "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
     "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),

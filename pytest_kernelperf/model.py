@@ -17,6 +17,12 @@ import msgspec
 Mode = Literal["graph", "queued", "loop"]
 """How a sample is taken; modes are never compared with each other."""
 
+Cache = Literal["warm", "cold"]
+"""What the caches hold when a round starts: what the round before left there, or nothing of its arguments.
+
+Cache states are never compared with each other either.
+"""
+
 RuntimeName = Literal["rocm", "cuda", "cpu"]
 
 Dimensions = tuple[int, int, int]
@@ -255,6 +261,7 @@ class Measurement(Frozen, frozen=True):
 
     ``contended_by`` is empty unless somebody else was active; ``fallback`` says why the mode is not the one asked
     for; ``invalid`` is a sentence where the samples must not be used (traced, outputs gone bad, clock gone mad).
+    ``copies``: how many copies of the arguments the rounds took in turn; 1 with warm caches.
     """
 
     process: int
@@ -267,6 +274,7 @@ class Measurement(Frozen, frozen=True):
     discarded: int = 0
     fallback: str = ""
     invalid: str = ""
+    copies: int = 1
 
     def times_us(self, arm: str) -> tuple[float, ...]:
         """Times of one arm, in the order of its blocks."""
@@ -404,6 +412,7 @@ class Record(Frozen, frozen=True):
     mismatch: Mismatch | None = None
     notes: tuple[str, ...] = ()
     mutation_of: str = ""
+    cache: Cache = "warm"
 
 
 class Run(Frozen, frozen=True):

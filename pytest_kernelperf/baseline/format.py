@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,7 @@ from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.model import (
     BufferArgument,
     BufferSpec,
+    Cache,
     DeviceFacts,
     FillStep,
     Frozen,
@@ -31,7 +32,8 @@ from pytest_kernelperf.model import (
 T = TypeVar("T")
 
 # History of the file:
-#   1  first form: cases with plan, buffers, digests and samples per process
+#   1  first form: cases with plan, buffers, digests and samples per process;
+#      since cold caches can be asked for, a case taken with them has "cache": "cold" (no other case has the field)
 VERSION = 1
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -46,7 +48,7 @@ Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Day = Annotated[str, Meta(pattern=r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")]
 ShortText = Annotated[str, Meta(max_length=400)]
 Text = Annotated[str, Meta(max_length=4000)]
-TimeUs = Annotated[float, Meta(gt=0)]
+TimeUs = Annotated[float, Meta(gt=0, le=1e12)]
 Count = Annotated[int, Meta(ge=0, le=2**62)]
 
 
@@ -68,7 +70,8 @@ class BaselineCase(Frozen, frozen=True):
 
     ``resources`` and ``instruction_digests`` are per kernel of the plan; ``object_digest`` and
     ``source_digest`` name files beside the baseline. The plan's floors are left out: they are what is
-    expected of the code, not what runs.
+    expected of the code, not what runs. ``cache`` is unset where caches were warm: an unset field is not written, so
+    the bytes of older entries stay.
     """
 
     variant: VariantName
@@ -89,6 +92,12 @@ class BaselineCase(Frozen, frozen=True):
     compiler: ShortText
     driver: ShortText
     hip_version: ShortText
+    cache: Literal["cold"] | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def cache_state(self) -> Cache:
+        """What the caches held when a round started."""
+        return "warm" if self.cache is msgspec.UNSET else "cold"
 
     @property
     def time_us(self) -> float:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
 from pytest_kernelperf import units
 from pytest_kernelperf.baseline.format import (
     VERSION,
@@ -71,13 +73,19 @@ def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptan
 
 def describe(old: BaselineCase | None, new: BaselineCase) -> str:
     """Return ``old -> new`` in words: times with their modes, and the change where it may be compared."""
-    after = f"{units.format_time(new.time_us)} {new.mode}"
+    after = f"{units.format_time(new.time_us)} {_how(new)}"
     if old is None:
         return f"new -> {after}"
-    before = f"{units.format_time(old.time_us)} {old.mode}"
+    before = f"{units.format_time(old.time_us)} {_how(old)}"
     if old.mode != new.mode:
         return f"{before} -> {after} (modes are not compared)"
+    if old.cache != new.cache:
+        return f"{before} -> {after} (cache states are not compared)"
     return f"{before} -> {after} ({units.format_change(new.time_us / old.time_us)})"
+
+
+def _how(case: BaselineCase) -> str:
+    return f"{case.mode} cold" if case.cache_state == "cold" else case.mode
 
 
 def clean_processes(record: Record, day: str) -> tuple[ProcessSamples, ...]:
@@ -128,6 +136,7 @@ def _accept(record: Record, plan: Plan, processes: tuple[ProcessSamples, ...], a
         compiler=acceptance.device.compiler,
         driver=acceptance.device.driver,
         hip_version=acceptance.device.hip_version,
+        cache="cold" if record.cache == "cold" else msgspec.UNSET,
     )
 
 

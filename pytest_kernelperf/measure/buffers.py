@@ -44,6 +44,11 @@ class SharedBuffers:
             self._working[name].upload(array)
 
     @property
+    def copies(self) -> tuple[Mapping[str, Buffer], ...]:
+        """The working buffers, once: caches stay warm."""
+        return (self._working,)
+
+    @property
     def names(self) -> frozenset[str]:
         """The names of all buffers."""
         return frozenset(self._working)
@@ -51,10 +56,14 @@ class SharedBuffers:
     def restore(self, names: frozenset[str]) -> None:
         """Put some buffers back to their input, from device to device, and wait."""
         for name in sorted(names):
-            if name not in self._pristine:
-                self._pristine[name] = self._device.upload(self._inputs[name])
-            self._stream.copy(self._working[name], self._pristine[name])
+            self._stream.copy(self._working[name], self.pristine(name))
         self._stream.synchronise()
+
+    def pristine(self, name: str) -> Buffer:
+        """A device buffer that holds the input and that no kernel is given."""
+        if name not in self._pristine:
+            self._pristine[name] = self._device.upload(self._inputs[name])
+        return self._pristine[name]
 
     def find_changed(self, names: frozenset[str]) -> frozenset[str]:
         """Return which of some buffers no longer hold their input, bit for bit."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from pytest_kernelperf.errors import CaptureRefused
-from pytest_kernelperf.measure.buffers import SharedBuffers
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.measure.stopwatch import Timing
 from pytest_kernelperf.model import CodeObject, Mode
-from pytest_kernelperf.runtime.hip import Module
-from pytest_kernelperf.runtime.loop import Loop, Rounds
+from pytest_kernelperf.runtime.hip import Buffer, Module
+from pytest_kernelperf.runtime.loop import Loop
+from pytest_kernelperf.runtime.rounds import Rounds
 
 
 class LoopStopwatch:
     """Times with ``runtime.loop``; give it back with ``close``, before the buffers and modules that it uses."""
 
-    def __init__(self, loop: Loop, load: Callable[[CodeObject], Module], shared: SharedBuffers) -> None:
+    def __init__(
+        self, loop: Loop, load: Callable[[CodeObject], Module], copies: Sequence[Mapping[str, Buffer]]
+    ) -> None:
+        """``copies``: the buffers by name, once for warm caches; rounds take several in turn."""
         self._loop = loop
         self._load = load
-        self._shared = shared
+        self._copies = copies
         self._prepared: dict[str, Rounds] = {}
 
     def run(self, arm: Arm, rounds: int) -> None:
@@ -56,5 +59,5 @@ class LoopStopwatch:
             module = self._load(arm.code)
             kernels = {launch.kernel for launch in arm.plan.launches}
             functions = {name: module.function(name) for name in kernels}
-            self._prepared[arm.name] = self._loop.prepare(arm.plan, functions, self._shared.buffers)
+            self._prepared[arm.name] = self._loop.prepare(arm.plan, functions, *self._copies)
         return self._prepared[arm.name]

@@ -47,11 +47,15 @@ class WarmUp:
 
 
 class BatchSize(Frozen, frozen=True):
-    """How many rounds of a plan one sample times."""
+    """How many rounds of a plan one sample times.
+
+    ``copies``: how many copies of the arguments the rounds take in turn, each equally often.
+    """
 
     target_us: float
     max_rounds: int
     queue_depth: int
+    copies: int = 1
 
     def rounds(self, time_us: float, steps: int, queued: bool) -> int:
         """Rounds for a plan of ``steps`` steps that takes ``time_us`` per round; what is queued must fit the queue."""
@@ -60,7 +64,11 @@ class BatchSize(Frozen, frozen=True):
             fits.append(int(self.target_us / time_us))
         if queued:
             fits.append(self.queue_depth // max(1, steps))
-        return max(1, min(fits))
+        return self.even(max(1, min(fits)))
+
+    def even(self, rounds: int) -> int:
+        """At most so many rounds, all copies taken equally often; with fewer rounds than copies, none taken twice."""
+        return rounds if rounds < self.copies else rounds - rounds % self.copies
 
 
 class SampleCheck:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import msgspec
 import numpy.typing as npt
 
 from pytest_kernelperf.measure.activity import Activity, ActivityProbe
@@ -116,6 +117,7 @@ def measure(request: MeasureRequest, tools: Tools) -> Measurement:
         discarded=progress.discarded,
         fallback=progress.fallback,
         invalid=invalid,
+        copies=tools.size.copies,
     )
 
 
@@ -160,7 +162,7 @@ def warm_up(request: MeasureRequest, tools: Tools, written: frozenset[str]) -> W
             tools.buffers.restore(written)
             timing = tools.stopwatch.time(arm, "loop", rounds[arm.name], -batch)
             warm.add(arm.name, timing.time_us, timing.spent_us)
-            wanted = BatchSize(_WARM_BATCH_US, tools.size.max_rounds, tools.size.queue_depth)
+            wanted = msgspec.structs.replace(tools.size, target_us=_WARM_BATCH_US)
             rounds[arm.name] = wanted.rounds(timing.time_us, len(arm.plan.steps), queued=True)
     return warm
 
@@ -183,7 +185,8 @@ def size_batch(request: MeasureRequest, tools: Tools, warm: WarmUp, mode: Mode) 
     if request.rounds is not None:
         return request.rounds
     target_us = tools.size.target_us if request.target_us is None else request.target_us
-    size = BatchSize(target_us, request.max_rounds or tools.size.max_rounds, tools.size.queue_depth)
+    max_rounds = request.max_rounds or tools.size.max_rounds
+    size = msgspec.structs.replace(tools.size, target_us=target_us, max_rounds=max_rounds)
     steps = max(len(arm.plan.steps) for arm in request.arms)
     return size.rounds(warm.time_us(), steps, queued=mode == "queued")
 
@@ -197,7 +200,7 @@ def fit_outputs(
         tools.say(f"repeating {describe(arm)}")
         first = outputs[arm.name]
         while rounds > 1 and explain_non_finite(first, run_restored(arm, rounds, request, tools, written), rounds):
-            rounds //= 2
+            rounds = tools.size.even(rounds // 2)
     return rounds
 
 
@@ -217,7 +220,7 @@ def take_all(
             progress.discarded += 1
             if progress.rounds == 1:
                 raise _Unusable("the gate timed out with a single round: the device is too slow or busy") from None
-            progress.rounds //= 2
+            progress.rounds = tools.size.even(progress.rounds // 2)
             continue
         finally:
             progress.discarded += check.discarded

@@ -28,6 +28,8 @@ class MeasureRequest(Frozen, frozen=True):
         target_us: longest batch in us when sized; None: the runtime's default.
         warm_up_us: longest warm-up of all arms together, in us; None: the runtime's default.
         check_outputs: buffers that must not be non-finite after timing where they were finite after one round.
+        cold_bytes: rounds must not find their arguments in caches of this size (bytes of all levels before memory), so
+            each takes the next of several copies; 0: caches stay warm.
         root_pid: the process whose tree counts as our own when activity on the machine is judged.
     """
 
@@ -42,4 +44,5 @@ class MeasureRequest(Frozen, frozen=True):
     target_us: float | None = None
     warm_up_us: float | None = None
     check_outputs: tuple[str, ...] = ()
+    cold_bytes: int = 0
     root_pid: int = 0

@@ -72,7 +72,8 @@ def _indented(text: str) -> Iterator[str]:
 def _numbers(record: Record) -> Iterator[tuple[str, str]]:
     if record.time_us is not None:
         stored = ", stored with the baseline" if record.time_is_stored else ""
-        yield "time", f"{units.format_time(record.time_us)} in {record.mode} mode{stored}"
+        cold = " with cold caches" if record.cache == "cold" else ""
+        yield "time", f"{units.format_time(record.time_us)} in {record.mode} mode{cold}{stored}"
     for comparison in record.comparisons:
         yield from _comparison(comparison)
     if any(fill.starved for fill in record.fills):

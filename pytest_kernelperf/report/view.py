@@ -78,10 +78,14 @@ def _cells(record: Record, device: DeviceFacts) -> tuple[str, ...]:
 
 
 def time_text(record: Record) -> str:
-    """A case's time with its mode: ``2.21 graph``; ``2.21 graph (stored)`` where nothing was timed today."""
+    """A case's time with its mode and, where they were cold, its caches: ``2.21 graph cold``.
+
+    ``2.21 graph (stored)`` where nothing was timed today.
+    """
     if record.time_us is None:
         return NO_DATA
-    return f"{units.format_us(record.time_us)} {record.mode}{' (stored)' if record.time_is_stored else ''}"
+    cold = " cold" if record.cache == "cold" else ""
+    return f"{units.format_us(record.time_us)} {record.mode}{cold}{' (stored)' if record.time_is_stored else ''}"
 
 
 def _peak(bandwidth: float | None, peak_gb_per_s: float | None) -> str:

@@ -182,10 +182,10 @@ class Stream(Owner):
         """Wait for this stream's work."""
         self.device.call("hipStreamSynchronize", self._object)
 
-    def fill(self, target: Buffer, byte: int, size_bytes: int | None = None) -> None:
-        """Queue setting bytes of a buffer."""
-        size = target.size_bytes if size_bytes is None else size_bytes
-        self.device.call("hipMemsetAsync", target.address, byte, size, self._object)
+    def fill(self, target: Buffer, byte: int, size_bytes: int | None = None, offset_bytes: int = 0) -> None:
+        """Queue setting bytes of a buffer, to its end if no size is stated."""
+        size = target.size_bytes - offset_bytes if size_bytes is None else size_bytes
+        self.device.call("hipMemsetAsync", target.address + offset_bytes, byte, size, self._object)
 
     def copy(self, target: Buffer, source: Buffer, size_bytes: int | None = None) -> None:
         """Queue a copy between device buffers."""

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_kernelperf.errors import CaptureRefused, DeviceError, UsageError
-from pytest_kernelperf.model import CopyStep, FillStep, LaunchStep, Plan
+from pytest_kernelperf.model import Plan
 from pytest_kernelperf.runtime import gate
-from pytest_kernelperf.runtime.argument import POINTER_BYTES, buffer_address, pack_arguments
+from pytest_kernelperf.runtime.argument import POINTER_BYTES
 from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.hip import Buffer, Device, Function, Graph, Owner, Stream
-from pytest_kernelperf.runtime.loop_native import COPY, FILL, HIP_CALLS, LAUNCH, Calls, Result, Step, open_library
+from pytest_kernelperf.runtime.loop_native import HIP_CALLS, LAUNCH, Calls, Result, Step, open_library
+from pytest_kernelperf.runtime.rounds import Rounds, pack_rounds
 
 MOST_GRAPHS = 4
 
@@ -49,27 +50,6 @@ class Timing:
     def host_round_us(self) -> float:
         """Microseconds per round to enqueue."""
         return self.host_us / self.rounds
-
-
-class Rounds(Owner):
-    """A plan ready to be called: steps with packed arguments. Buffers and functions must outlive it."""
-
-    def __init__(self, steps: Any, kept: tuple[object, ...], names: tuple[str, ...]) -> None:
-        self.steps = steps
-        self.names = names
-        self.launched = False
-        self.graphs: dict[int, Graph] = {}
-        self._kept = kept
-        super().__init__(self._close_graphs)
-
-    @property
-    def steps_per_round(self) -> int:
-        """Launches, fills and copies in one round."""
-        return len(self.names)
-
-    def _close_graphs(self) -> None:
-        while self.graphs:
-            self.graphs.popitem()[1].close()
 
 
 class Loop(Owner):
@@ -105,33 +85,18 @@ class Loop(Owner):
         """The gate, or None where launches block (``no_gate_because``)."""
         return self._gate
 
-    def prepare(self, plan: Plan, functions: Mapping[str, Function], buffers: Mapping[str, Buffer]) -> Rounds:
+    def prepare(
+        self, plan: Plan, functions: Mapping[str, Function], buffers: Mapping[str, Buffer], *more: Mapping[str, Buffer]
+    ) -> Rounds:
         """Pack a plan's arguments and addresses, once.
 
-        ``functions`` and ``buffers`` are by the names that the plan uses.
+        ``functions`` and ``buffers`` are by the names that the plan uses. With ``more`` copies of the buffers each
+        round of a batch takes the next copy, starting from ``buffers``.
 
         Raises:
             UsageError: a step reaches outside its buffer, or names one that is not there.
         """
-        steps = (Step * len(plan.steps))()
-        kept: list[object] = []
-        for prepared, step in zip(steps, plan.steps, strict=True):
-            if isinstance(step, LaunchStep):
-                packed = pack_arguments(step.arguments, buffers)
-                memory = ctypes.create_string_buffer(packed, max(len(packed), 1))
-                function = functions[step.kernel]
-                kept += [memory, function]
-                prepared.kind, prepared.function = LAUNCH, function.handle
-                prepared.grid[:], prepared.block[:], prepared.shared_bytes = step.grid, step.block, step.shared_bytes
-                prepared.arguments, prepared.argument_bytes = ctypes.addressof(memory), len(packed)
-            elif isinstance(step, FillStep):
-                prepared.kind, prepared.byte, prepared.bytes = FILL, step.byte, step.size_bytes
-                prepared.target = buffer_address(buffers, step.buffer, step.offset_bytes, step.size_bytes)
-            else:
-                prepared.kind, prepared.bytes = COPY, step.size_bytes
-                prepared.target = buffer_address(buffers, step.target, step.target_offset_bytes, step.size_bytes)
-                prepared.source = buffer_address(buffers, step.source, step.source_offset_bytes, step.size_bytes)
-        return Rounds(steps, (*kept, dict(buffers)), tuple(_name(step) for step in plan.steps))
+        return pack_rounds(plan, functions, (buffers, *more))
 
     def most_rounds(self, rounds: Rounds) -> int:
         """The most rounds that fit the queue behind the gate (``time_queued``); at least 1."""
@@ -151,7 +116,7 @@ class Loop(Owner):
     def time_loop(self, rounds: Rounds, count: int) -> Timing:
         """Wall clock round ``count`` back-to-back rounds and one wait."""
         self._launch_first(rounds)
-        result = self._native("kernelperf_time_loop", rounds, rounds.steps, len(rounds.steps), count)
+        result = self._native("kernelperf_time_loop", rounds, *rounds.batch(count))
         return Timing(count, result.total_ns / 1000, result.enqueue_ns / 1000)
 
     def time_queued(self, rounds: Rounds, count: int) -> Timing:
@@ -163,9 +128,7 @@ class Loop(Owner):
             )
         self._launch_first(rounds)
         events, gate_handle = (self._start.handle, self._stop.handle), self._gate_for(rounds, count)
-        result = self._native(
-            "kernelperf_time_queued", rounds, *events, rounds.steps, len(rounds.steps), count, gate_handle
-        )
+        result = self._native("kernelperf_time_queued", rounds, *events, *rounds.batch(count), gate_handle)
         return self._device_timing("queued", count, result, gated=gate_handle is not None)
 
     def time_graph(self, rounds: Rounds, count: int) -> Timing:
@@ -218,15 +181,15 @@ class Loop(Owner):
             self.run(rounds)
 
     def _enqueue(self, rounds: Rounds, count: int) -> None:
-        self._native("kernelperf_enqueue", rounds, rounds.steps, len(rounds.steps), count)
+        self._native("kernelperf_enqueue", rounds, *rounds.batch(count))
 
     def _native(self, name: str, rounds: Rounds, *arguments: object) -> Result:
         result = Result()
         getattr(self._library, name)(ctypes.byref(self._calls), self.stream.handle, *arguments, ctypes.byref(result))
         if result.error:
             call = HIP_CALLS[result.failed_call - 1][1]
-            step = f" ({rounds.names[result.failed_step]})" if 0 <= result.failed_step < len(rounds.names) else ""
-            self.device.check(f"{call}{step}", result.error)
+            step = rounds.name_of(result.failed_step)
+            self.device.check(f"{call} ({step})" if step else call, result.error)
         return result
 
     def _device_timing(self, mode: str, count: int, result: Result, gated: bool) -> Timing:
@@ -279,9 +242,3 @@ class Gate(Owner):
     def left_by_itself(self) -> bool:
         """Whether the kernel's own time was up since the gate was last closed."""
         return ctypes.c_uint32.from_address(self._door.host_address + 4).value != 0
-
-
-def _name(step: LaunchStep | FillStep | CopyStep) -> str:
-    if isinstance(step, LaunchStep):
-        return step.kernel
-    return f"fill of {step.buffer}" if isinstance(step, FillStep) else f"copy to {step.target}"

@@ -21,8 +21,9 @@ from pytest_kernelperf.runtime.compile import compile_bundle
 from pytest_kernelperf.runtime.compile_probe import probe_bundle
 from pytest_kernelperf.runtime.hip import Buffer, Device
 from pytest_kernelperf.runtime.library import file_of
-from pytest_kernelperf.runtime.loop import Gate, Loop, Rounds
+from pytest_kernelperf.runtime.loop import Gate, Loop
 from pytest_kernelperf.runtime.loop_native import open_library
+from pytest_kernelperf.runtime.rounds import Rounds
 
 TRIES = 3
 

@@ -49,11 +49,15 @@ class Taken:
 class Timer:
     """Takes measurements in processes 0 to n - 1, each in turn. The caller holds the machine."""
 
-    def __init__(self, pool: Measures, root_pid: int, sleep: Sleep, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, pool: Measures, root_pid: int, sleep: Sleep, say: Callable[[str], None], cold_bytes: int = 0
+    ) -> None:
+        """``cold_bytes``: as ``MeasureRequest`` has it, for all that this one takes."""
         self._pool = pool
         self._root_pid = root_pid
         self._sleep = sleep
         self._say = say
+        self._cold_bytes = cold_bytes
 
     def look(
         self,
@@ -86,6 +90,7 @@ class Timer:
                     seed=_seed(case, process, attempt),
                     rounds=before.rounds if before else None,
                     check_outputs=outputs,
+                    cold_bytes=self._cold_bytes,
                     root_pid=self._root_pid,
                 )
                 measurement = self._pool.measure(process, request, inputs)

@@ -14,6 +14,7 @@ from pytest_kernelperf.errors import DeviceError, UsageError
 from pytest_kernelperf.measure.activity import ActivityProbe, CpuActivity, GpuActivity
 from pytest_kernelperf.measure.buffers import SharedBuffers
 from pytest_kernelperf.measure.clock import LoopStopwatch
+from pytest_kernelperf.measure.cold import ColdBuffers, plan_rotation
 from pytest_kernelperf.measure.policy import BatchSize
 from pytest_kernelperf.measure.procedure import Tools, measure
 from pytest_kernelperf.measure.request import MeasureRequest
@@ -116,24 +117,29 @@ class Executor:
         self._say("uploading inputs")
         shared = self._share(message.inputs, fd)
         shared.upload()
-        clock = LoopStopwatch(self._open_loop(), self._load, shared)
         target_us, warm_up_us, max_rounds = _DEFAULTS[self._device.chosen.name]
+        buffers = self._rotate(request, shared, max_rounds) if request.cold_bytes else shared
+        clock = LoopStopwatch(self._open_loop(), self._load, buffers.copies)
         try:
             measurement = measure(
                 request,
                 Tools(
                     process=self._process,
                     stopwatch=self._script_times(clock, request),
-                    buffers=shared,
+                    buffers=buffers,
                     probe=self._probe(request),
                     find_profilers=find_profilers,
                     say=self._say,
-                    size=BatchSize(target_us, max_rounds, gate.QUEUE_DEPTH - gate.QUEUE_MARGIN),
+                    size=BatchSize(
+                        target_us, max_rounds, gate.QUEUE_DEPTH - gate.QUEUE_MARGIN, copies=len(buffers.copies)
+                    ),
                     warm_up_us=warm_up_us,
                 ),
             )
         finally:
             clock.close()
+            if isinstance(buffers, ColdBuffers):
+                buffers.close()  # other workers need the memory
         self._measurements += 1
         return Measured(measurement, find_profilers())
 
@@ -164,6 +170,17 @@ class Executor:
             self._shared = SharedBuffers(self._device, self._open_loop().stream, arrays)
             self._inputs_digest = inputs.digest
         return self._shared
+
+    def _rotate(self, request: MeasureRequest, shared: SharedBuffers, max_rounds: int) -> ColdBuffers:
+        self._say("copying inputs, so that caches are cold")
+        rotation = plan_rotation(
+            [arm.plan for arm in request.arms],
+            {name: buffer.size_bytes for name, buffer in shared.buffers.items()},
+            request.cold_bytes,
+            request.max_rounds or max_rounds,
+            self._device.free_memory_bytes(),
+        )
+        return ColdBuffers(self._device, self._open_loop().stream, shared, rotation)
 
     def _open_loop(self) -> Loop:
         if self._loop is None:

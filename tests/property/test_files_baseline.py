@@ -92,6 +92,7 @@ cases = st.builds(
     compiler=texts,
     driver=texts,
     hip_version=texts,
+    cache=st.sampled_from([msgspec.UNSET, "cold"]),
 )
 
 

@@ -56,6 +56,16 @@ def test_reading_and_writing_gives_the_same_bytes(text: bytes, baseline: Baselin
     assert encode(baseline) == text
 
 
+def test_only_a_cold_case_has_the_field(text: bytes, baseline: Baseline) -> None:
+    """Claim: entries of older releases are warm and stay to the byte; a cold one comes back, and nothing else does."""
+    assert baseline.cases[0].cache_state == "warm"
+    assert b'"cache"' not in encode(baseline)
+    cold = decode(changed(text, lambda value: case_of(value).update(cache="cold")), "golden")
+    assert cold.cases[0].cache_state == "cold"
+    assert decode(encode(cold), "golden") == cold
+    assert "cache" in refusal(changed(text, lambda value: case_of(value).update(cache="warm")))
+
+
 def test_a_case_has_its_medians_days_and_name(baseline: Baseline) -> None:
     """Claim: the case's time is the median over processes of their medians."""
     case = baseline.case("fused_column_tiles", 512)

@@ -61,6 +61,17 @@ def test_a_batch_is_bounded_by_rounds_time_and_queue(time_us: float, steps: int,
     assert BatchSize(1000.0, 200, 496).rounds(time_us, steps, queued) == rounds
 
 
+@pytest.mark.parametrize(
+    ("time_us", "copies", "rounds"),
+    [(10.0, 1, 100), (10.0, 8, 96), (10.0, 100, 100), (10.0, 150, 100), (1.0, 150, 150)],
+)
+def test_copies_are_taken_equally_often(time_us: float, copies: int, rounds: int) -> None:
+    """A batch is whole turns of the copies; a shorter one uses none twice."""
+    size = BatchSize(1000.0, 200, 496, copies)
+    assert size.rounds(time_us, 1, True) == rounds
+    assert size.even(rounds) == rounds
+
+
 @pytest.mark.parametrize("time_us", [0.0, -1.0, float("nan"), float("inf")])
 def test_nonsense_times_size_a_batch_without_failing(time_us: float) -> None:
     """The sample check deals with them."""

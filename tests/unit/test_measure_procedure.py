@@ -176,6 +176,15 @@ def test_a_gate_that_times_out_halves_the_batch_and_starts_over() -> None:
     assert result.discarded == 2
 
 
+def test_a_halved_batch_takes_all_copies_equally_often() -> None:
+    """Whole turns of the copies are left, whether the gate or the outputs asked for fewer rounds."""
+    size = BatchSize(1000.0, 200, 496, copies=8)
+    queued = msgspec.structs.replace(REQUEST, mode="queued")
+    halved = measure(queued, tools_of(Clock(Buffers(), gate_limit=60), size=size))
+    assert (halved.rounds, halved.copies) == (48, 8)
+    assert measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=30), size=size)).rounds == 24
+
+
 def test_a_gate_that_always_times_out_ends() -> None:
     """It is not halved for ever: the measurement is invalid."""
     result = measure(msgspec.structs.replace(REQUEST, mode="queued"), tools_of(Clock(Buffers(), gate_limit=0)))

@@ -43,6 +43,15 @@ def test_a_stored_time_is_marked() -> None:
     assert time_text(of(Verdict.WRONG)) == "-"
 
 
+def test_cold_caches_are_marked() -> None:
+    """Claim: a time with cold caches never looks like a warm one."""
+    accepted = msgspec.structs.replace(of(Verdict.ACCEPTED), cache="cold")
+    assert time_text(accepted) == "19.90 queued cold"
+    assert time_text(msgspec.structs.replace(accepted, time_is_stored=True)) == "19.90 queued cold (stored)"
+    regressed = msgspec.structs.replace(of(Verdict.REGRESSED), cache="cold")
+    assert "with cold caches" in failure_text(regressed)
+
+
 def test_bandwidth_above_the_peak_came_from_a_cache() -> None:
     """Claim: more than memory can give is marked; without a known peak nothing is said."""
     new = RUN.records[0]

@@ -385,6 +385,45 @@ def test_a_baseline_of_another_mode_fails_instead_of_passing_for_new(bench: Benc
     assert any("measured afresh" in note for note in record.notes)
 
 
+def test_a_baseline_of_another_cache_state_fails_too(bench: Bench) -> None:
+    """Cold is compared with cold only; stored anew, the case is cold in record and baseline."""
+    cold = CaseSettings(cache="cold")
+    bench.accept("plain")
+    bench.settings = dataclasses.replace(bench.settings, last_level_bytes=1000)
+    record = bench.check(settings=cold)
+    assert (record.decision.verdict, record.decision.fails) == (Verdict.FAILED, True)
+    assert "taken with warm caches, and cache states are never compared" in record.decision.reason
+    bench.settings = dataclasses.replace(bench.settings, case=cold)
+    lines = bench.accept("plain")
+    assert any("10.00 us graph cold" in line for line in lines)
+    assert bench.check(settings=cold).decision.verdict is Verdict.IDENTICAL
+    assert bench.check(settings=cold).cache == "cold"
+    assert "taken with cold caches" in bench.check(settings=CaseSettings()).decision.reason
+
+
+def test_what_is_cold_is_asked_of_the_workers(bench: Bench) -> None:
+    """The size of the caches goes to every measurement of the case, that with the replaced variant among them."""
+    bench.accept("plain")
+    bench.workers.requests.clear()
+    bench.check("fused")
+    assert {request.cold_bytes for request in bench.workers.requests} == {0}
+    bench.workers.requests.clear()
+    bench.settings = dataclasses.replace(bench.settings, last_level_bytes=1000)
+    bench.check("fused", CaseSettings(cache="cold"))
+    assert {(request.mode, request.cold_bytes) for request in bench.workers.requests} == {
+        ("graph", 1000),
+        ("queued", 1000),
+    }
+
+
+def test_caches_of_unknown_size_are_said_and_nothing_is_timed(bench: Bench) -> None:
+    """The test device says nothing of its caches."""
+    record = bench.check(settings=CaseSettings(cache="cold"))
+    assert record.decision.verdict is Verdict.FAILED
+    assert "set kernelperf_last_level_bytes" in record.decision.reason
+    assert not bench.workers.requests
+
+
 def test_changed_inputs_cannot_be_compared_and_fail(bench: Bench) -> None:
     """The accepted plan needs its buffers as they were."""
     bench.accept("plain")

@@ -26,6 +26,7 @@ def test_defaults_are_the_documented_ones() -> None:
     assert settings.baselines == Path("/project/baselines")
     assert settings.out == Path("/project/.kernelperf")
     assert (settings.runtime, settings.target, settings.update_reason) == ("auto", None, None)
+    assert (settings.case.cache, settings.last_level_bytes) == ("warm", None)
 
 
 def test_the_tolerance_follows_the_runtime_unless_stated() -> None:
@@ -61,6 +62,8 @@ def test_an_update_without_reason_differs_from_none() -> None:
         ({"kernelperf_alpha": "0"}, "kernelperf_alpha lies between"),
         ({"kernelperf_processes": "2"}, "kernelperf_processes is a whole number from 3 to 64"),
         ({"kernelperf_processes": "five"}, "kernelperf_processes is a whole number"),
+        ({"kernelperf_cache": "hot"}, "kernelperf_cache is one of warm, cold, not 'hot'"),
+        ({"kernelperf_last_level_bytes": "32MB"}, "kernelperf_last_level_bytes is a whole number"),
         ({"kernelperf_case_timeout_s": "inf"}, "kernelperf_case_timeout_s lies between"),
     ],
 )
@@ -86,13 +89,22 @@ def test_an_unknown_runtime_is_refused() -> None:
 def test_marker_keywords_lie_over_the_settings() -> None:
     """Only what is stated changes."""
     assert case_settings(CaseSettings(), {"tolerance": 0.02, "mode": "queued"}) == CaseSettings("queued", 0.02)
+    assert case_settings(CaseSettings(processes=7), {"cache": "cold"}) == CaseSettings(processes=7, cache="cold")
+
+
+def test_cold_caches_and_their_size_can_be_set() -> None:
+    """For all tests, and for a device that does not say how large its caches are."""
+    settings = read(kernelperf_cache="cold", kernelperf_last_level_bytes="33554432")
+    assert (settings.case.cache, settings.last_level_bytes) == ("cold", 33554432)
+    assert settings.described()["cache"] == "cold"
 
 
 @pytest.mark.parametrize(
     ("keywords", "sentence"),
     [
-        ({"tolerence": 0.02}, "no keyword 'tolerence'; it takes mode, tolerance, floor_us, alpha, processes"),
+        ({"tolerence": 0.02}, "no keyword 'tolerence'; it takes mode, tolerance, floor_us, alpha, processes, cache"),
         ({"mode": "fast"}, "marker keyword mode is one of"),
+        ({"cache": "hot"}, "marker keyword cache is one of warm, cold"),
         ({"processes": 1}, "marker keyword processes is a whole number"),
     ],
 )
