@@ -27,7 +27,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from lesson.cases import Lesson
+from lesson.cases import Case, Lesson
 from lesson.comparison import Row, compare, summarise, table
 from lesson.peers import nvbench_version, time_by_nvbench, time_by_python, time_new_cases
 from lesson.sides import ByHand, Guard, HandError, Side, build_by_hand, same_instructions
@@ -40,24 +40,37 @@ MODES = ("queued", "loop", "graph")
 NOTHING_TO_COMPARE = 2
 
 
-def take_turns(lesson: Lesson, sides: Sequence[Side], options: argparse.Namespace) -> list[Row]:
-    """Measure every case in every mode: each side's processes in random balanced order, several times."""
+def take_turns(lesson: Lesson, sides: Sequence[Side], options: argparse.Namespace) -> tuple[list[Row], list[str]]:
+    """Measure every case in every mode: each side's processes in random balanced order, several times.
+
+    Returns the rows, and a sentence for each case that could not be measured.
+    """
     rows: list[Row] = []
-    by_name = {side.name: side for side in sides}
+    failures: list[str] = []
     for case in lesson.cases:
         for mode in MODES:
-            samples: dict[str, list[float]] = {name: [] for name in by_name}
-            driver: dict[str, list[float]] = {side.name: [] for side in sides if isinstance(side, ByHand)}
-            for turn in range(options.turns):
-                for name in order_arms(tuple(by_name), turn, options.seed, len(rows)):
-                    samples[name] += by_name[name].sample(case, mode, options.samples, turn)
-                    if mode == "loop" and name in driver:
-                        driver[name] += by_name[name].sample(case, "driver", options.samples, turn)
-            rows.append(compare(case, mode, samples))
-            if mode == "loop" and driver:
-                guard = {name: times for name, times in samples.items() if name not in driver}
-                rows.append(compare(case, "loop, cuLaunchKernel", guard | driver))
+            try:
+                rows += measure_mode(case, mode, sides, options)
+            except KernelperfError as error:
+                failures.append(f"{case.id}, {mode}: {error}")
         print(f"  {case.variant} at {case.tokens}", file=sys.stderr, flush=True)
+    return rows, failures
+
+
+def measure_mode(case: Case, mode: str, sides: Sequence[Side], options: argparse.Namespace) -> list[Row]:
+    """One case in one mode; ``loop`` also beside a loop of ``cuLaunchKernel``, which the guard's launches become."""
+    by_name = {side.name: side for side in sides}
+    samples: dict[str, list[float]] = {name: [] for name in by_name}
+    driver: dict[str, list[float]] = {side.name: [] for side in sides if isinstance(side, ByHand) and mode == "loop"}
+    for turn in range(options.turns):
+        for name in order_arms(tuple(by_name), turn, options.seed, case.place):
+            samples[name] += by_name[name].sample(case, mode, options.samples, turn)
+            if name in driver:
+                driver[name] += by_name[name].sample(case, "driver", options.samples, turn)
+    rows = [compare(case, mode, samples)]
+    if driver:
+        guard = {name: times for name, times in samples.items() if name not in driver}
+        rows.append(compare(case, "loop, cuLaunchKernel", guard | driver))
     return rows
 
 
@@ -84,7 +97,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
                 instructions = same_instructions(lesson.code.data, cubin.read_bytes())
             hands = [stack.enter_context(ByHand(program, number, lesson)) for number in range(options.processes)]
             hands[0].check(folder)
-        rows = take_turns(lesson, [*guards, *hands], options)
+        rows, failures = take_turns(lesson, [*guards, *hands], options)
     seconds = {"guard": guard_s + sum(side.seconds for side in guards)}
     if hands:
         seconds |= {"by hand": sum(side.seconds for side in hands), "nvcc": compile_s}
@@ -105,6 +118,7 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "rounds": options.rounds,
         "same_instructions": instructions,
         "rows": rows,
+        "failures": failures,
         "seconds": seconds,
     }
 
@@ -137,7 +151,7 @@ def show(record: dict[str, Any]) -> str:
         f"{record['device']}, {record['date']}, {record['processes']} processes of each side, {record['samples']} "
         f"samples of {record['rounds']} rounds in each; {record['versions']['compiler']}"
     )
-    text += summarise(rows)
+    text += summarise(rows) + record["failures"]
     same = record["same_instructions"]
     if same:
         other = [name for name, equal in same.items() if not equal]

@@ -113,6 +113,16 @@ static float* upload(const std::vector<float>& values) {
     return memory;
 }
 
+enum class Variant { separate, one_block_per_token, column_tiles, column_tiles_64 };
+
+static Variant variant_named(const std::string& name) {
+    if (name == "separate") return Variant::separate;
+    if (name == "fused_one_block_per_token") return Variant::one_block_per_token;
+    if (name == "fused_column_tiles") return Variant::column_tiles;
+    if (name == "fused_column_tiles_64") return Variant::column_tiles_64;
+    throw std::runtime_error("no variant " + name);
+}
+
 using Clock = std::chrono::steady_clock;
 
 static double microseconds(Clock::duration duration) {
@@ -121,7 +131,7 @@ static double microseconds(Clock::duration duration) {
 
 // One variant at one size: its buffers, and a round of it in each of two ways.
 struct Case {
-    Case(const std::string& name, int count) : variant(name), tokens(count) {
+    Case(const std::string& name, int count) : variant(variant_named(name)), tokens(count) {
         const size_t n = tokens;
         moe = upload(uniform(1, n * kColumns));
         shared = upload(uniform(2, n * kColumns));
@@ -138,65 +148,70 @@ struct Case {
     }
     Case(const Case&) = delete;
 
-    int launches() const { return variant == "separate" ? 2 : 1; }
+    int launches() const { return variant == Variant::separate ? 2 : 1; }
 
     void restore(cudaStream_t stream) {
         must(cudaMemcpyAsync(x, pristine_x, x_bytes, cudaMemcpyDeviceToDevice, stream));
-        if (variant == "separate")
+        if (variant == Variant::separate)
             must(cudaMemcpyAsync(y, pristine_y, x_bytes / kStreams, cudaMemcpyDeviceToDevice, stream));
         must(cudaStreamSynchronize(stream));
     }
 
     void launch(cudaStream_t stream) {
         const int values = tokens * kColumns;
-        if (variant == "separate") {
-            add_kernel<<<values / kThreads, kThreads, 0, stream>>>(tokens, moe, shared, y);
-            inject_kernel<<<values * kStreams / kThreads, kThreads, 0, stream>>>(tokens, y, weights, x);
-        } else if (variant == "fused_one_block_per_token") {
-            fused_one_block_per_token<<<tokens, kThreads, 0, stream>>>(moe, shared, weights, x);
-        } else if (variant == "fused_column_tiles") {
-            fused_column_tiles<<<dim3(kColumns / kThreads, tokens), kThreads, 0, stream>>>(moe, shared, weights, x);
-        } else if (variant == "fused_column_tiles_64") {
-            fused_column_tiles_64<<<dim3(kColumns / 64, tokens), 64, 0, stream>>>(moe, shared, weights, x);
-        } else {
-            throw std::runtime_error("no variant " + variant);
+        switch (variant) {
+            case Variant::separate:
+                add_kernel<<<values / kThreads, kThreads, 0, stream>>>(tokens, moe, shared, y);
+                inject_kernel<<<values * kStreams / kThreads, kThreads, 0, stream>>>(tokens, y, weights, x);
+                break;
+            case Variant::one_block_per_token:
+                fused_one_block_per_token<<<tokens, kThreads, 0, stream>>>(moe, shared, weights, x);
+                break;
+            case Variant::column_tiles:
+                fused_column_tiles<<<dim3(kColumns / kThreads, tokens), kThreads, 0, stream>>>(moe, shared, weights, x);
+                break;
+            case Variant::column_tiles_64:
+                fused_column_tiles_64<<<dim3(kColumns / 64, tokens), 64, 0, stream>>>(moe, shared, weights, x);
+                break;
         }
     }
 
     void launch_by_driver(cudaStream_t stream) {
+        static const CUfunction add = function(add_kernel), inject = function(inject_kernel),
+                                one_block = function(fused_one_block_per_token),
+                                tiles = function(fused_column_tiles), tiles_64 = function(fused_column_tiles_64);
         const unsigned values = tokens * kColumns;
         void* first[] = {&tokens, &moe, &shared, &y};
         void* second[] = {&tokens, &y, &weights, &x};
         void* fused[] = {&moe, &shared, &weights, &x};
-        if (variant == "separate") {
-            launch(function(add_kernel), values / kThreads, 1, kThreads, first, stream);
-            launch(function(inject_kernel), values * kStreams / kThreads, 1, kThreads, second, stream);
-        } else if (variant == "fused_one_block_per_token") {
-            launch(function(fused_one_block_per_token), tokens, 1, kThreads, fused, stream);
-        } else if (variant == "fused_column_tiles") {
-            launch(function(fused_column_tiles), kColumns / kThreads, tokens, kThreads, fused, stream);
-        } else {
-            launch(function(fused_column_tiles_64), kColumns / 64, tokens, 64, fused, stream);
+        switch (variant) {
+            case Variant::separate:
+                launch(add, values / kThreads, 1, kThreads, first, stream);
+                launch(inject, values * kStreams / kThreads, 1, kThreads, second, stream);
+                break;
+            case Variant::one_block_per_token:
+                launch(one_block, tokens, 1, kThreads, fused, stream);
+                break;
+            case Variant::column_tiles:
+                launch(tiles, kColumns / kThreads, tokens, kThreads, fused, stream);
+                break;
+            case Variant::column_tiles_64:
+                launch(tiles_64, kColumns / 64, tokens, 64, fused, stream);
+                break;
         }
     }
 
-    std::string variant;
+    Variant variant;
     int tokens;
     size_t x_bytes;
     float *moe, *shared, *weights, *x, *y, *pristine_x, *pristine_y;
 
 private:
-    // A handle for each kernel, asked for once.
     template <class Kernel>
     static CUfunction function(Kernel* kernel) {
-        static std::vector<std::pair<const void*, CUfunction>> known;
-        const void* key = reinterpret_cast<const void*>(kernel);
-        for (const auto& entry : known)
-            if (entry.first == key) return entry.second;
         cudaFunction_t found;
-        must(cudaGetFuncBySymbol(&found, key));
-        known.emplace_back(key, reinterpret_cast<CUfunction>(found));
-        return known.back().second;
+        must(cudaGetFuncBySymbol(&found, reinterpret_cast<const void*>(kernel)));
+        return reinterpret_cast<CUfunction>(found);
     }
 
     static void launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned threads, void** arguments,
@@ -318,7 +333,7 @@ static std::string answer(Bench& bench, const std::string& line) {
     }
     if (!words) throw std::runtime_error("cannot read: " + line);
     static std::unique_ptr<Case> kept;
-    if (!kept || kept->variant != variant || kept->tokens != tokens) {
+    if (!kept || kept->variant != variant_named(variant) || kept->tokens != tokens) {
         kept.reset();
         kept = std::make_unique<Case>(variant, tokens);
     }
