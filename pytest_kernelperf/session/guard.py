@@ -17,7 +17,7 @@ from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError,
 from pytest_kernelperf.judge import Evidence, Failure
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle, StoredComparison
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle
 from pytest_kernelperf.session.cache import cold_bytes
 from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
@@ -30,12 +30,19 @@ from pytest_kernelperf.session.recording import (
     starved_expected,
 )
 from pytest_kernelperf.session.subject import Subject, SubjectSource
-from pytest_kernelperf.session.timing import FEWEST_BLOCKS, Sleep, Taken, Timer, blocks_for, compare_taken
+from pytest_kernelperf.session.timing import (
+    FEWEST_BLOCKS,
+    Sleep,
+    Taken,
+    Timer,
+    blocks_for,
+    compare_taken,
+    compare_with_stored,
+    policy_of,
+)
 from pytest_kernelperf.settings import CaseSettings, Settings
-from pytest_kernelperf.stats.comparison import middle_time_us, process_medians_us
+from pytest_kernelperf.stats.comparison import middle_time_us
 from pytest_kernelperf.stats.mismatch import find_mismatch
-from pytest_kernelperf.stats.policy import Policy
-from pytest_kernelperf.stats.stored import compare_stored
 
 
 class Guard:
@@ -201,7 +208,7 @@ class Guard:
 
     def _compare(self, work: Work) -> None:
         """Time the head, beside the accepted binary where there is one, until it is decided or may not go on."""
-        subject, policy = _ready(work), self._policy(work.settings)
+        subject, policy = _ready(work), policy_of(work.settings, self.facts.runtime)
         work.taken = taken = Taken()
         timer = self._timer(work)
         arms = [Arm("head", subject.code, subject.plan)]
@@ -230,7 +237,7 @@ class Guard:
                 tries=taken.tries,
                 looks=taken.looks,
                 profilers=self._workers.profilers,
-                stored=_stored(taken, work.accepted, policy),
+                stored=compare_with_stored(taken, work.accepted, policy),
             )
             if alone or not judge.needs_rerun(work.evidence):
                 return
@@ -240,7 +247,7 @@ class Guard:
         other = self._replaced(work)
         if other is None or work.evidence.contended_by or judge.decide(work.evidence).fails:
             return
-        subject, policy = _ready(work), self._policy(work.settings)
+        subject, policy = _ready(work), policy_of(work.settings, self.facts.runtime)
         arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
         taken = Taken()
         self._timer(work).look(
@@ -265,14 +272,6 @@ class Guard:
     def _accepted_code(self, accepted: BaselineCase) -> CodeObject:
         data = self._store.read_object(self.facts.key, accepted.object_digest)
         return CodeObject(accepted.object_digest, data, {})
-
-    def _policy(self, settings: CaseSettings) -> Policy:
-        return Policy(
-            tolerance=settings.tolerance_ratio(self.facts.runtime),
-            floor_us=settings.floor_us,
-            alpha=settings.alpha,
-            looks=judge.LOOKS,
-        )
 
     def _timer(self, work: Work) -> Timer:
         cold = cold_bytes(work.settings.cache, self.facts, self.settings.last_level_bytes)
@@ -299,11 +298,3 @@ def _failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"
     if isinstance(error, WorkerCrashed):
         return "crashed"
     return "hung" if isinstance(error, WorkerHung) else "failed"
-
-
-def _stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
-    """Compare the accepted binary's times today with those stored with it: did the machine move?"""
-    today = process_medians_us(taken.measurements, "baseline")
-    if accepted is None or not today or any(m.mode != accepted.mode for m in taken.measurements):
-        return None
-    return compare_stored(today, [process.median_us for process in accepted.processes], accepted.days, policy)

@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pytest_kernelperf.judge import TRIES
+from pytest_kernelperf.baseline.format import BaselineCase
+from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.model import CaseId, Comparison, Measurement, Mode
+from pytest_kernelperf.model import CaseId, Comparison, Measurement, Mode, RuntimeName, StoredComparison
+from pytest_kernelperf.settings import CaseSettings
 from pytest_kernelperf.stats.blocks import plan_blocks
-from pytest_kernelperf.stats.comparison import compare
+from pytest_kernelperf.stats.comparison import compare, process_medians_us
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.stored import compare_stored
 from pytest_kernelperf.worker.array import InputSet
 
 # What the lesson takes: the median of at least 7 samples.
@@ -115,6 +118,24 @@ def compare_taken(taken: Taken, arm: str, against: str, policy: Policy) -> Compa
         return None
     mode = taken.measurements[0].mode
     return compare([m for m in taken.measurements if m.mode == mode], arm, against, policy)
+
+
+def compare_with_stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
+    """Compare the accepted binary's times today with those stored with it: did the machine move?"""
+    today = process_medians_us(taken.measurements, "baseline")
+    if accepted is None or not today or any(m.mode != accepted.mode for m in taken.measurements):
+        return None
+    return compare_stored(today, [process.median_us for process in accepted.processes], accepted.days, policy)
+
+
+def policy_of(settings: CaseSettings, runtime: RuntimeName) -> Policy:
+    """What a case's settings mean for its test."""
+    return Policy(
+        tolerance=settings.tolerance_ratio(runtime),
+        floor_us=settings.floor_us,
+        alpha=settings.alpha,
+        looks=LOOKS,
+    )
 
 
 def blocks_for(policy: Policy) -> int:

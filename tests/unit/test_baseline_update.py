@@ -118,6 +118,18 @@ def test_modes_are_not_compared(old: Baseline, acceptance: Acceptance, record: C
     assert result.accepted[0].endswith(": 55.10 us graph -> 60.00 us queued (modes are not compared)")
 
 
+def test_cache_states_are_not_compared_either(
+    old: Baseline, acceptance: Acceptance, record: Callable[..., Record]
+) -> None:
+    """Claim: no change in percent is made of warm and cold; the line names the caches, the entry has them."""
+    cold = update(old, [record(Verdict.ACCEPTED, cache="cold")], acceptance)
+    assert cold.baseline is not None
+    assert cold.baseline.cases[0].cache_state == "cold"
+    assert cold.accepted[0].endswith(": 55.10 us graph -> 50.00 us graph cold (cache states are not compared)")
+    again = update(cold.baseline, [record(Verdict.ACCEPTED, cache="cold")], acceptance)
+    assert again.accepted[0].endswith(": 50.00 us graph cold -> 50.00 us graph cold (0 %)")
+
+
 @pytest.mark.parametrize(
     "verdict",
     [verdict for verdict in Verdict if verdict.value not in ("identical", "unchanged", "improved", "new", "accepted")],

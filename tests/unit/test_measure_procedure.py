@@ -178,11 +178,11 @@ def test_a_gate_that_times_out_halves_the_batch_and_starts_over() -> None:
 
 def test_a_halved_batch_takes_all_copies_equally_often() -> None:
     """Whole turns of the copies are left, whether the gate or the outputs asked for fewer rounds."""
-    size = BatchSize(1000.0, 200, 496, copies=8)
+    size = BatchSize(1000.0, 200, 496, copies=7)
     queued = msgspec.structs.replace(REQUEST, mode="queued")
-    halved = measure(queued, tools_of(Clock(Buffers(), gate_limit=60), size=size))
-    assert (halved.rounds, halved.copies) == (48, 8)
-    assert measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=30), size=size)).rounds == 24
+    halved = measure(queued, tools_of(Clock(Buffers(), gate_limit=40), size=size))
+    assert (halved.rounds, halved.copies) == (21, 7)
+    assert measure(REQUEST, tools_of(Clock(Buffers(), overflow_rounds=30), size=size)).rounds == 21
 
 
 def test_a_gate_that_always_times_out_ends() -> None:

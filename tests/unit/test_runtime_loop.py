@@ -15,6 +15,8 @@ from pytest_kernelperf.model import BufferArgument, ScalarArgument
 from pytest_kernelperf.runtime import gate
 from pytest_kernelperf.runtime.argument import pack_arguments
 from pytest_kernelperf.runtime.hip import Buffer
+from pytest_kernelperf.runtime.loop_native import Step
+from pytest_kernelperf.runtime.rounds import Rounds
 
 BUFFERS = cast(dict[str, Buffer], {"x": SimpleNamespace(address=0x1000, size_bytes=64)})
 
@@ -68,6 +70,18 @@ def test_an_argument_outside_its_buffer_is_refused(argument: BufferArgument, wor
     """Nothing that HIP would take without a word is let through."""
     with pytest.raises(UsageError, match=words):
         pack_arguments((argument,), BUFFERS)
+
+
+@given(st.integers(1, 3), st.integers(1, 5), st.integers(1, 20))
+def test_a_batch_is_its_rounds_in_order_one_copy_after_the_other(steps: int, copies: int, count: int) -> None:
+    """For any number of steps, copies and rounds; and a step that fails is named, whichever copy it takes."""
+    numbered = (Step * (steps * copies))(*(Step(bytes=place) for place in range(steps * copies)))
+    rounds = Rounds(numbered, (), tuple(f"step {place}" for place in range(steps)), copies)
+    batch, size, times = rounds.batch(count)
+    called = [batch[place].bytes for _ in range(times) for place in range(size)]
+    assert called == [copy % copies * steps + place for copy in range(count) for place in range(steps)]
+    assert [rounds.name_of(place) for place in range(size)] == [f"step {place % steps}" for place in range(size)]
+    assert rounds.name_of(-1) == ""
 
 
 @pytest.mark.parametrize("name", ["HIP_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING", "AMD_SERIALIZE_KERNEL"])
