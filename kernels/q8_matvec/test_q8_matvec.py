@@ -6,7 +6,7 @@ from exact_math import halving_sum
 
 from pytest_kernelperf import Kernel, Launch, cdiv, fmaf
 
-ROWS, WIDTH, GROUP, PIECE, THREADS = 2560, 1024, 128, 16, 64
+ROWS, WIDTH, GROUP, PIECE, THREADS = 1280, 2048, 128, 16, 64
 GROUPS, CHAINS = WIDTH // GROUP, GROUP // PIECE
 
 kernel = Kernel("q8_matvec", source="q8_matvec.hip", tokens=(1, 8, 64, 512))
@@ -55,18 +55,18 @@ def moved_bytes(tokens):
 
 
 ARGS = ["weights", "weight_scales", "activations", "activation_scales", "y"]
-THREAD_A_ROW = "2,560 rows are twenty workgroups of 128: kept to show what it costs"
+THREAD_A_ROW = "1,280 rows are twenty workgroups of 64: kept to show what it costs"
 
 
 @kernel.variant(moved_bytes=moved_bytes, expect_starved={1: THREAD_A_ROW})
 def thread_a_row(tokens, device):
     """One thread a row."""
-    return [Launch("matvec_thread_a_row", grid=(ROWS // 128, tokens), block=128, args=ARGS)]
+    return [Launch("matvec_thread_a_row", grid=(ROWS // THREADS, tokens), block=THREADS, args=ARGS)]
 
 
 @kernel.variant(moved_bytes=moved_bytes)
 def eight_lanes_a_row(tokens, device):
-    """Eight neighbouring threads a row: 320 workgroups a token."""
+    """Eight neighbouring threads a row: 160 workgroups a token."""
     return [Launch("matvec_eight_lanes_a_row", grid=(ROWS * CHAINS // THREADS, tokens), block=THREADS, args=ARGS)]
 
 
@@ -79,8 +79,8 @@ def four_tokens(tokens, device):
 
 @kernel.mutation(of="thread_a_row")
 def last_rows_missing(tokens, device):
-    """One workgroup too few for every token: the last 128 rows are never written."""
-    return [Launch("matvec_thread_a_row", grid=(ROWS // 128 - 1, tokens), block=128, args=ARGS)]
+    """One workgroup too few for every token: the last 64 rows are never written."""
+    return [Launch("matvec_thread_a_row", grid=(ROWS // THREADS - 1, tokens), block=THREADS, args=ARGS)]
 
 
 @kernel.mutation(of="eight_lanes_a_row", options=["-DMUTATION_ONE_SCALE_A_ROW"])
