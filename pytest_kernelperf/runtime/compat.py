@@ -41,6 +41,7 @@ class Bindings:
         self.hiprtc = hiprtc
         self.version = version
         self._properties_returned = properties_returned
+        self.last_problem: Callable[[], str] = str  # what the library says of its last error; most say nothing
 
     def call(self, name: str, *arguments: object) -> tuple[Any, ...]:
         """Call a HIP function and return its outputs without the error code.
@@ -54,7 +55,9 @@ class Bindings:
         """The error gate: hip-python's result tuple, or a bare code from native code; outputs, or DeviceError."""
         code, outputs = _split(result)
         if code != SUCCESS:
-            raise DeviceError(f"{call} failed: {self.describe(code)}; {advice(self.error_name(code))}")
+            problem = self.last_problem()
+            said = f": {problem}" if problem else ""
+            raise DeviceError(f"{call} failed: {self.describe(code)}{said}; {advice(self.error_name(code))}")
         return outputs
 
     def error_name(self, code: int) -> str:

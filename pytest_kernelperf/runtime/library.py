@@ -97,6 +97,10 @@ def select(chosen: Chosen) -> Selected:
     _refuse_other("hip-python's hiprtc", bindings.compile_answer_address(), chosen, (chosen.hiprtc, chosen.amdhip64))
     selected = Selected(chosen, bindings, handle)
     selected.function_address("hipModuleLaunchKernel")
+    last_problem = getattr(handle, "kernelperf_cpu_last_problem", None)
+    if last_problem is not None:
+        last_problem.restype = ctypes.c_char_p
+        bindings.last_problem = lambda: (last_problem() or b"").decode(errors="replace")
     return selected
 
 

@@ -14,6 +14,7 @@ from pytest_kernelperf.native import native_path
 INVALID_VALUE, INVALID_CONFIGURATION, INVALID_IMAGE, INVALID_HANDLE = 1, 9, 200, 400
 NOT_FOUND, NOT_READY, CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED, CAPTURE_UNJOINED = 500, 600, 900, 901, 904
 COMPILATION = 6
+ILLEGAL_ADDRESS, ASSERT, LAUNCH_FAILURE = 700, 710, 719
 
 Array = npt.NDArray[Any]
 
@@ -35,6 +36,7 @@ class HipCpu:
         for library in (self.amdhip64, self.hiprtc):
             library.kernelperf_cpu_compiler.restype = ctypes.c_char_p
         self.amdhip64.hipGetErrorName.restype = ctypes.c_char_p
+        self.amdhip64.kernelperf_cpu_last_problem.restype = ctypes.c_char_p
 
     def code(self, name: str, *arguments: object) -> int:
         """The result code of a call."""
@@ -46,6 +48,11 @@ class HipCpu:
         code = self.code(name, *arguments)
         if code != 0:
             raise HipFailure(name, code)
+
+    def problem(self) -> tuple[int, str]:
+        """Wait for all work: the result code, and what the runtime says of it."""
+        code = self.code("hipDeviceSynchronize")
+        return code, self.amdhip64.kernelperf_cpu_last_problem().decode() if code else ""
 
     def handle(self, name: str, *arguments: object) -> ctypes.c_void_p:
         """The handle that a call writes through its first parameter."""

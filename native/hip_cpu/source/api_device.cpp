@@ -150,7 +150,7 @@ KP_EXPORT int hipRuntimeGetVersion(int* version) {
 KP_EXPORT int hipDeviceSynchronize() {
     if (any_capture()) return kept(capture_unsupported);
     finish_all();
-    return kept(take_problem());
+    return kept(after_waiting());
 }
 KP_EXPORT int hipDeviceReset() {
     finish_all();

@@ -84,7 +84,7 @@ KP_EXPORT int hipEventSynchronize(void* handle) {
     if (!event->record) return success;
     if (event->record->capture) return kept(captured_event);
     event->record->wait();
-    return kept(take_problem());
+    return kept(after_waiting());
 }
 
 KP_EXPORT int hipEventQuery(void* handle) {

@@ -22,7 +22,7 @@ int check(const void* target, const void* source, std::size_t bytes, int kind) {
 int wait_for_null_stream() {
     if (any_capture()) return capture_implicit;
     finish_blocking();
-    return take_problem();
+    return after_waiting();
 }
 
 int copy_now(void* target, const void* source, std::size_t bytes, int kind) {
@@ -85,7 +85,7 @@ int get_memory(void** address, std::size_t bytes, bool host, unsigned flags) {
 int free_memory_at(void* address, bool host) {
     if (address == nullptr) return success;
     finish_all();
-    return release(address, host) ? success : invalid_value;
+    return release(address, host) ? take_problem() : invalid_value;
 }
 
 }  // namespace

@@ -125,7 +125,7 @@ KP_EXPORT int hipStreamSynchronize(void* handle) {
     if (spoils_capture(stream)) return kept(capture_unsupported);
     if (is_null(handle)) finish_blocking();
     else stream->finish();
-    return kept(take_problem());
+    return kept(after_waiting());
 }
 
 KP_EXPORT int hipStreamQuery(void* handle) {

@@ -3,11 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 #include <string>
 
+#include "hip_abi.h"
+#include "problem.h"
 #include "process.h"
 
 namespace kp {
@@ -17,10 +21,20 @@ namespace {
 // caught in it.
 constexpr std::size_t guard_bytes = std::size_t{1} << 20;
 
+// Buffers are aligned like HIP's, and end as close to the unmapped pages as that allows. What is left on both sides holds a
+// pattern, which is looked at whenever somebody waits.
+constexpr std::size_t buffer_alignment = 256;
+constexpr std::size_t looked_at_bytes = 256;  // before a buffer; behind it, all
+
 struct Block {
     Allocation allocation;
     void* mapping;
     std::size_t mapped_bytes;
+
+    unsigned char* begin() const { return static_cast<unsigned char*>(allocation.address); }
+    unsigned char* end() const { return begin() + allocation.bytes; }
+    unsigned char* first_page() const { return static_cast<unsigned char*>(mapping) + guard_bytes; }
+    unsigned char* behind_pages() const { return static_cast<unsigned char*>(mapping) + mapped_bytes - guard_bytes; }
 };
 
 std::mutex mutex;
@@ -32,6 +46,35 @@ std::map<const void*, Block>& blocks() {
 std::size_t rounded(std::size_t bytes) {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     return (bytes + page - 1) / page * page;
+}
+
+unsigned char pattern(const unsigned char* address) {
+    return static_cast<unsigned char>(reinterpret_cast<std::uintptr_t>(address) * 37 + 0xb1);
+}
+
+void draw(unsigned char* begin, unsigned char* end) {
+    for (; begin < end; ++begin) *begin = pattern(begin);
+}
+
+// The first byte in [begin, end) that is not as it was drawn, or null.
+unsigned char* damage(unsigned char* begin, unsigned char* end) {
+    for (; begin < end; ++begin)
+        if (*begin != pattern(begin)) return begin;
+    return nullptr;
+}
+
+// Report a write outside of a buffer, once.
+void examine(const Block& block) {
+    const std::string size = std::to_string(block.allocation.bytes);
+    if (const unsigned char* at = damage(block.end(), block.behind_pages())) {
+        report(illegal_address, "something was written " + std::to_string(at - block.end() + 1) + " bytes past the end of a buffer of " + size + " bytes");
+        draw(block.end(), block.behind_pages());
+    }
+    unsigned char* before = std::max(block.first_page(), block.begin() - looked_at_bytes);
+    if (damage(before, block.begin()) != nullptr) {
+        report(illegal_address, "something was written before the beginning of a buffer of " + size + " bytes");
+        draw(before, block.begin());
+    }
 }
 
 // The block that begins at or before `address`, if it holds it.
@@ -63,18 +106,28 @@ void* allocate(std::size_t bytes, bool host, unsigned flags) {
         munmap(mapping, whole);
         return nullptr;
     }
+    auto* begin = static_cast<unsigned char*>(address) + inside - (bytes + buffer_alignment - 1) / buffer_alignment * buffer_alignment;
+    const Block block{{begin, bytes, host, flags}, mapping, whole};
+    draw(std::max(block.first_page(), begin - looked_at_bytes), begin);
+    draw(block.end(), block.behind_pages());
     const std::lock_guard<std::mutex> lock(mutex);
-    blocks()[address] = Block{{address, bytes, host, flags}, mapping, whole};
-    return address;
+    blocks()[begin] = block;
+    return begin;
 }
 
 bool release(void* address, bool host) {
     const std::lock_guard<std::mutex> lock(mutex);
     const auto found = blocks().find(address);
     if (found == blocks().end() || found->second.allocation.host != host) return false;
+    examine(found->second);
     munmap(found->second.mapping, found->second.mapped_bytes);
     blocks().erase(found);
     return true;
+}
+
+void examine_all() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& [address, block] : blocks()) examine(block);
 }
 
 bool find_allocation(const void* address, Allocation& found) {

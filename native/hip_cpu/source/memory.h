@@ -1,4 +1,5 @@
-// Device and pinned memory: whole pages, with unmapped pages behind (and before), so that far strays fault.
+// Device and pinned memory: between unmapped pages, so that far strays fault, and with a pattern in the bytes that are left
+// on both sides, so that near ones are noticed.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,8 @@ struct Allocation {
 
 // Null if there is no memory.
 void* allocate(std::size_t bytes, bool host, unsigned flags);
+// Report (problem.h) what was written just outside of buffers.
+void examine_all();
 // False if nothing was allocated at exactly this address.
 bool release(void* address, bool host);
 // The allocation that holds `address`; false if none does.

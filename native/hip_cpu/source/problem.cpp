@@ -1,10 +1,12 @@
 #include "problem.h"
 
 #include <atomic>
+#include <cstdio>
 #include <mutex>
 
 #include "export.h"
 #include "hip_abi.h"
+#include "memory.h"
 
 namespace kp {
 namespace {
@@ -33,6 +35,12 @@ int take_problem() {
     const int error = pending.exchange(success, std::memory_order_relaxed);
     if (error != success) said() = pending_sentence;
     return error;
+}
+
+int after_waiting() {
+    std::fflush(stdout);
+    examine_all();
+    return take_problem();
 }
 
 void forget_sentence() {

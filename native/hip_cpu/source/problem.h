@@ -11,6 +11,9 @@ void report(int error, const std::string& sentence);
 // The kept problem's error code, or success; then forgotten. Its sentence becomes this thread's last one.
 int take_problem();
 
+// What a call does that has waited for work: let printf's text out, look at what surrounds buffers, take the problem.
+int after_waiting();
+
 // An error without a sentence is on its way out: an earlier sentence does not belong to it.
 void forget_sentence();
 

@@ -1,2 +1,6 @@
-// Not there yet, and said so.
-#error "hip/hip_bfloat16.h (bfloat16 types) is not supported by the cpu runtime yet"
+// The older name of the same type: hip_bfloat16.
+#pragma once
+
+#include "hip_bf16.h"
+
+using hip_bfloat16 = __hip_bfloat16;

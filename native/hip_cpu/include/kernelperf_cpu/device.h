@@ -8,6 +8,7 @@
 #include <ctime>
 
 #define KP_DEVICE static inline __attribute__((always_inline, unused))
+#define KP_DEVICE_MEMBER inline __attribute__((always_inline))
 
 // --- mathematics -------------------------------------------------------------------------------
 
@@ -29,6 +30,10 @@ KP_DEVICE float rsqrt(float x) { return rsqrtf(x); }
 #define __sinf(x) __builtin_sinf(x)
 #define __cosf(x) __builtin_cosf(x)
 #define __tanf(x) __builtin_tanf(x)
+#define __exp10f(x) kp_exp10f(x)
+#define __sincosf(x, sine, cosine) kp_sincosf(x, sine, cosine)
+#define sinpif(x) kp_sinpif(x)
+#define cospif(x) kp_cospif(x)
 KP_DEVICE float __frcp_rn(float x) { return 1.0f / x; }
 KP_DEVICE float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 KP_DEVICE float __frsqrt_rn(float x) { return rsqrtf(x); }
@@ -43,6 +48,57 @@ KP_DEVICE float __fmul_rn(float x, float y) { volatile float r = x * y; return r
 KP_DEVICE float __fadd_rn(float x, float y) { volatile float r = x + y; return r; }
 KP_DEVICE float __fsub_rn(float x, float y) { volatile float r = x - y; return r; }
 KP_DEVICE float __fdiv_rn(float x, float y) { return x / y; }
+
+KP_DEVICE double __dmul_rn(double x, double y) { volatile double r = x * y; return r; }
+KP_DEVICE double __dadd_rn(double x, double y) { volatile double r = x + y; return r; }
+KP_DEVICE double __dsub_rn(double x, double y) { volatile double r = x - y; return r; }
+KP_DEVICE double __ddiv_rn(double x, double y) { return x / y; }
+KP_DEVICE double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+KP_DEVICE double __drcp_rn(double x) { return 1.0 / x; }
+KP_DEVICE float kp_exp10f(float x) { return __builtin_powf(10.0f, x); }
+KP_DEVICE void kp_sincosf(float x, float* sine, float* cosine) { *sine = __builtin_sinf(x); *cosine = __builtin_cosf(x); }
+KP_DEVICE float rcbrtf(float x) { return 1.0f / __builtin_cbrtf(x); }
+KP_DEVICE float kp_sinpif(float x) { return static_cast<float>(__builtin_sin(3.14159265358979323846 * static_cast<double>(x))); }
+KP_DEVICE float kp_cospif(float x) { return static_cast<float>(__builtin_cos(3.14159265358979323846 * static_cast<double>(x))); }
+KP_DEVICE float norm3df(float x, float y, float z) { return __builtin_sqrtf(x * x + y * y + z * z); }
+KP_DEVICE float __builtin_amdgcn_rcpf(float x) { return 1.0f / x; }
+KP_DEVICE float __builtin_amdgcn_rsqf(float x) { return rsqrtf(x); }
+KP_DEVICE float __builtin_amdgcn_sqrtf(float x) { return __builtin_sqrtf(x); }
+KP_DEVICE float __builtin_amdgcn_exp2f(float x) { return __builtin_exp2f(x); }
+KP_DEVICE float __builtin_amdgcn_logf(float x) { return __builtin_log2f(x); }
+KP_DEVICE float __builtin_amdgcn_fmed3f(float x, float y, float z) {
+    return __builtin_fmaxf(__builtin_fminf(x, y), __builtin_fminf(__builtin_fmaxf(x, y), z));
+}
+
+// --- conversions with a stated rounding ----------------------------------------------------------
+
+// Out of range: the nearest number there is; NaN: 0, as on a GPU.
+template <class To, class From> KP_DEVICE To kp_clamped(From x) {
+    constexpr To lowest = static_cast<To>(-1) < 0 ? static_cast<To>(1ull << (8 * sizeof(To) - 1)) : 0;
+    constexpr To highest = static_cast<To>(~static_cast<unsigned long long>(lowest));
+    if (!(x == x)) return 0;
+    if (x <= static_cast<From>(lowest)) return lowest;
+    if (x >= static_cast<From>(highest)) return highest;
+    return static_cast<To>(x);
+}
+KP_DEVICE int __float2int_rn(float x) { return kp_clamped<int>(__builtin_rintf(x)); }
+KP_DEVICE int __float2int_rz(float x) { return kp_clamped<int>(__builtin_truncf(x)); }
+KP_DEVICE int __float2int_rd(float x) { return kp_clamped<int>(__builtin_floorf(x)); }
+KP_DEVICE int __float2int_ru(float x) { return kp_clamped<int>(__builtin_ceilf(x)); }
+KP_DEVICE unsigned __float2uint_rn(float x) { return kp_clamped<unsigned>(__builtin_rintf(x)); }
+KP_DEVICE unsigned __float2uint_rz(float x) { return kp_clamped<unsigned>(__builtin_truncf(x)); }
+KP_DEVICE unsigned __float2uint_rd(float x) { return kp_clamped<unsigned>(__builtin_floorf(x)); }
+KP_DEVICE unsigned __float2uint_ru(float x) { return kp_clamped<unsigned>(__builtin_ceilf(x)); }
+KP_DEVICE long long __float2ll_rn(float x) { return kp_clamped<long long>(__builtin_rintf(x)); }
+KP_DEVICE unsigned long long __float2ull_rn(float x) { return kp_clamped<unsigned long long>(__builtin_rintf(x)); }
+KP_DEVICE int __double2int_rn(double x) { return kp_clamped<int>(__builtin_rint(x)); }
+KP_DEVICE int __double2int_rz(double x) { return kp_clamped<int>(__builtin_trunc(x)); }
+KP_DEVICE float __double2float_rn(double x) { return static_cast<float>(x); }
+KP_DEVICE float __int2float_rn(int x) { return static_cast<float>(x); }
+KP_DEVICE float __uint2float_rn(unsigned x) { return static_cast<float>(x); }
+KP_DEVICE float __ll2float_rn(long long x) { return static_cast<float>(x); }
+KP_DEVICE double __int2double_rn(int x) { return x; }
+KP_DEVICE double __uint2double_rn(unsigned x) { return x; }
 
 #define KP_MIN_MAX(type)                                          \
     KP_DEVICE type min(type a, type b) { return b < a ? b : a; }  \
@@ -83,6 +139,39 @@ KP_DEVICE int __clz(int x) { return x == 0 ? 32 : __builtin_clz(static_cast<unsi
 KP_DEVICE int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
 KP_DEVICE int __ffs(int x) { return __builtin_ffs(x); }
 KP_DEVICE int __ffsll(long long x) { return __builtin_ffsll(x); }
+KP_DEVICE unsigned long long kp_reversed_bits(unsigned long long x) {
+    x = (x & 0x5555555555555555ull) << 1 | (x >> 1 & 0x5555555555555555ull);
+    x = (x & 0x3333333333333333ull) << 2 | (x >> 2 & 0x3333333333333333ull);
+    x = (x & 0x0f0f0f0f0f0f0f0full) << 4 | (x >> 4 & 0x0f0f0f0f0f0f0f0full);
+    return __builtin_bswap64(x);
+}
+KP_DEVICE unsigned __brev(unsigned x) { return static_cast<unsigned>(kp_reversed_bits(x) >> 32); }
+KP_DEVICE unsigned long long __brevll(unsigned long long x) { return kp_reversed_bits(x); }
+KP_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const unsigned long long bytes = static_cast<unsigned long long>(y) << 32 | x;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; ++i) result |= static_cast<unsigned>(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    return result;
+}
+KP_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) << (shift & 31) >> 32);
+}
+KP_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return static_cast<unsigned>((static_cast<unsigned long long>(high) << 32 | low) >> (shift & 31));
+}
+KP_DEVICE int __dp4a(int x, int y, int sum) {
+    for (int i = 0; i < 4; ++i) sum += static_cast<signed char>(x >> 8 * i) * static_cast<signed char>(y >> 8 * i);
+    return sum;
+}
+KP_DEVICE int __builtin_amdgcn_sdot4(int x, int y, int sum, bool) { return __dp4a(x, y, sum); }
+KP_DEVICE int __builtin_amdgcn_sudot4(bool x_signed, int x, bool y_signed, int y, int sum, bool) {
+    for (int i = 0; i < 4; ++i) {
+        const int a = x >> 8 * i & 0xff, b = y >> 8 * i & 0xff;
+        sum += (x_signed ? static_cast<signed char>(a) : a) * (y_signed ? static_cast<signed char>(b) : b);
+    }
+    return sum;
+}
+template <class T> KP_DEVICE T __ldg(const T* address) { return *address; }
 KP_DEVICE int __mul24(int x, int y) { return x * y; }
 KP_DEVICE int __mulhi(int x, int y) { return static_cast<int>((static_cast<long long>(x) * y) >> 32); }
 KP_DEVICE unsigned __umulhi(unsigned x, unsigned y) {
