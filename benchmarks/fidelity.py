@@ -28,7 +28,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from lesson.cases import Case, Lesson
-from lesson.comparison import Row, compare, summarise, table
+from lesson.comparison import Row, summarise, table
 from lesson.peers import nvbench_version, time_by_nvbench, time_by_python, time_new_cases
 from lesson.sides import ByHand, Guard, HandError, Side, build_by_hand, same_instructions
 
@@ -67,10 +67,10 @@ def measure_mode(case: Case, mode: str, sides: Sequence[Side], options: argparse
             samples[name] += by_name[name].sample(case, mode, options.samples, turn)
             if name in driver:
                 driver[name] += by_name[name].sample(case, "driver", options.samples, turn)
-    rows = [compare(case, mode, samples)]
+    rows = [Row(case.variant, case.tokens, case.place, mode, samples)]
     if driver:
         guard = {name: times for name, times in samples.items() if name not in driver}
-        rows.append(compare(case, "loop, cuLaunchKernel", guard | driver))
+        rows.append(Row(case.variant, case.tokens, case.place, "loop, cuLaunchKernel", guard | driver))
     return rows
 
 
@@ -83,22 +83,25 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         lesson = Lesson.open(pool, facts, options.rounds, options.tokens)
         stack.callback(lesson.close)
         lesson.describe(folder)
-        guards = [Guard(pool, number, lesson) for number in range(options.processes)]
-        guard_s = time.perf_counter() - began
+        opened_s = time.perf_counter() - began
+        guards: list[Guard] = []
         hands: list[ByHand] = []
         instructions: dict[str, bool] = {}
         compile_s = 0.0
-        if facts.runtime == "cuda" or options.program:
-            program = options.program
-            if program is None:
-                begin = time.perf_counter()
-                program, cubin = build_by_hand(folder, facts.architecture)
-                compile_s = time.perf_counter() - begin
-                instructions = same_instructions(lesson.code.data, cubin.read_bytes())
-            hands = [stack.enter_context(ByHand(program, number, lesson)) for number in range(options.processes)]
+        program = options.program
+        if program is None and facts.runtime == "cuda":
+            begin = time.perf_counter()
+            program, cubin = build_by_hand(folder, facts.architecture)
+            compile_s = time.perf_counter() - begin
+            instructions = same_instructions(lesson.code.data, cubin.read_bytes())
+        for number in range(options.processes):  # by turns, lest who comes first to the device decide
+            guards.append(Guard(pool, number, lesson))
+            if program is not None:
+                hands.append(stack.enter_context(ByHand(program, number, lesson)))
+        if hands:
             hands[0].check(folder)
         rows, failures = take_turns(lesson, [*guards, *hands], options)
-    seconds = {"guard": guard_s + sum(side.seconds for side in guards)}
+    seconds = {"guard": opened_s + sum(side.seconds for side in guards)}
     if hands:
         seconds |= {"by hand": sum(side.seconds for side in hands), "nvcc": compile_s}
     return {
@@ -173,8 +176,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE")
     parser.add_argument("--runtime", choices=("cuda", "cpu"), default="cuda", help="cpu: the guard's side alone")
     parser.add_argument("--program", type=Path, help="a ready program in place of lesson/by_hand.cu")
-    parser.add_argument("--processes", type=int, default=2, help="processes of each side (default 2)")
-    parser.add_argument("--turns", type=int, default=4, help="turns of every process (default 4)")
+    parser.add_argument("--processes", type=int, default=5, help="processes of each side (default 5)")
+    parser.add_argument("--turns", type=int, default=2, help="turns of every process (default 2)")
     parser.add_argument("--samples", type=int, default=8, help="samples a turn (default 8)")
     parser.add_argument("--rounds", type=int, default=200, help="rounds a sample (default 200, as in the lesson)")
     parser.add_argument("--tokens", type=int, nargs="+", help="these sizes alone")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pytest_kernelperf.kernel import Kernel
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, LaunchStep, Plan, ScalarArgument
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, LaunchStep, Plan, ScalarArgument, SourceBundle
 from pytest_kernelperf.plan import build_plan
 from pytest_kernelperf.source import collect_bundle
 from pytest_kernelperf.worker.array import InputSet
@@ -45,6 +45,7 @@ class Lesson:
     """All cases, the code object that they run, and the inputs of each size."""
 
     kernel: Kernel
+    bundle: SourceBundle
     code: CodeObject
     cases: tuple[Case, ...]
     inputs: dict[int, InputSet]
@@ -61,7 +62,8 @@ class Lesson:
                 case = CaseId(kernel.name, variant.name, tokens)
                 cases.append(Case(case, build_plan(case, variant.function, facts, arrays), len(cases)))
         names = tuple({launch.kernel: None for case in cases for launch in case.plan.launches})
-        return cls(kernel, pool.compile(collect_bundle(kernel), names), tuple(cases), inputs, rounds)
+        bundle = collect_bundle(kernel)
+        return cls(kernel, bundle, pool.compile(bundle, names), tuple(cases), inputs, rounds)
 
     def reference(self, tokens: int) -> np.ndarray[Any, np.dtype[Any]]:
         """``x`` as one round leaves it."""

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from scipy import stats
 from tabulate import tabulate
 
-from lesson.cases import Case
-
 TOLERANCE = 0.01
+FEWEST_TO_TELL = 4  # of four against four the least p is 0.03
 
 
 @dataclass(frozen=True)
 class Row:
-    """A case in a mode: the median of each process in us per round, by side."""
+    """A case in a mode: every sample in us per round, by process; names begin with the side's."""
 
     variant: str
     tokens: int
     place: int
     mode: str
-    guard_us: tuple[float, ...]
-    by_hand_us: tuple[float, ...]
+    samples: Mapping[str, Sequence[float]]
+
+    @property
+    def processes_us(self) -> dict[str, float]:
+        """The median of each process."""
+        return {name: statistics.median(times) for name, times in self.samples.items()}
+
+    @property
+    def guard_us(self) -> tuple[float, ...]:
+        """The guard's processes."""
+        return tuple(time for name, time in self.processes_us.items() if name.startswith("guard"))
+
+    @property
+    def by_hand_us(self) -> tuple[float, ...]:
+        """The hand-written program's processes."""
+        return tuple(time for name, time in self.processes_us.items() if name.startswith("by hand"))
 
     @property
     def ratio(self) -> float | None:
@@ -43,17 +58,32 @@ class Row:
         return self.comparable and abs((self.ratio or 1.0) - 1.0) > TOLERANCE
 
     @property
+    def p_value(self) -> float | None:
+        """How likely such ranks of processes are if the sides do not differ; None with too few to tell."""
+        if min(len(self.guard_us), len(self.by_hand_us)) < FEWEST_TO_TELL:
+            return None
+        return float(stats.mannwhitneyu(self.guard_us, self.by_hand_us, method="exact").pvalue)
+
+    @property
     def verdict(self) -> str:
         """The last column."""
         if not self.by_hand_us:
             return "-"
         if not self.comparable:
             return f"by hand {spread(self.by_hand_us):.1%} apart, guard {spread(self.guard_us):.1%}"
-        return f"off by {abs((self.ratio or 1.0) - 1.0):.1%}" if self.off else "within 1 %"
+        if not self.off:
+            return "within 1 %"
+        told = "" if self.p_value is None else f", p = {self.p_value:.2g}"
+        return f"off by {abs((self.ratio or 1.0) - 1.0):.1%}{told}"
 
     def as_dict(self) -> dict[str, object]:
         """The row for JSON, with what is derived."""
-        derived: dict[str, object] = {"ratio": self.ratio, "verdict": self.verdict}
+        derived: dict[str, object] = {
+            "processes_us": self.processes_us,
+            "ratio": self.ratio,
+            "p_value": self.p_value,
+            "verdict": self.verdict,
+        }
         return dataclasses.asdict(self) | derived
 
 
@@ -62,14 +92,19 @@ def spread(times: Sequence[float]) -> float:
     return max(times) / min(times) - 1.0
 
 
-def compare(case: Case, mode: str, samples: Mapping[str, Sequence[float]]) -> Row:
-    """The row of a case: ``samples`` by process, whose name begins with its side's."""
-    medians = {name: statistics.median(times) for name, times in samples.items()}
+def offsets(rows: Sequence[Row], mode: str) -> dict[str, float]:
+    """How each process lies among all of them: the geometric mean of its ratio to them over a mode's cases.
 
-    def side(name: str) -> tuple[float, ...]:
-        return tuple(time for process, time in medians.items() if process.startswith(name))
-
-    return Row(case.variant, case.tokens, case.place, mode, side("guard"), side("by hand"))
+    A process that is fast in one case is often fast in all: what is then compared is processes, not programs.
+    """
+    logs: dict[str, list[float]] = {}
+    for row in rows:
+        if row.mode == mode:
+            own = {name: math.log(time) for name, time in row.processes_us.items()}
+            centre = statistics.mean(own.values())
+            for name, value in own.items():
+                logs.setdefault(name, []).append(value - centre)
+    return {name: math.exp(statistics.mean(values)) for name, values in logs.items()}
 
 
 def table(rows: Sequence[Row], nvbench: Sequence[Mapping[str, float]], python: Sequence[float]) -> str:
@@ -104,4 +139,6 @@ def summarise(rows: Sequence[Row]) -> list[str]:
                 f"{mode}: {agree} of {len(comparable)} cases within 1 %; in {len(of_mode) - len(comparable)} more the "
                 "hand-written processes are themselves over 1 % apart"
             )
+            each = ", ".join(f"{name} {ratio - 1.0:+.1%}" for name, ratio in offsets(rows, mode).items())
+            lines.append(f"  processes over all cases: {each}")
     return lines

@@ -44,6 +44,9 @@ class Guard:
     def __init__(self, pool: WorkerPool, process: int, lesson: Lesson) -> None:
         self.name, self.seconds = f"guard {process}", 0.0
         self._pool, self._process, self._lesson = pool, process, lesson
+        begin = time.perf_counter()
+        pool.compile(lesson.bundle, (), process=process)  # starts the worker
+        self.seconds += time.perf_counter() - begin
 
     def sample(self, case: Case, mode: Any, samples: int, turn: int) -> list[float]:
         """Take the samples; a disturbed measurement is taken again. Raises ``KernelperfError``."""
