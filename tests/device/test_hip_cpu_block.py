@@ -273,3 +273,84 @@ def test_a_histogram_adds_atomically_in_shared_and_global_memory(hip: HipCpu) ->
     assert total[0] == x.sum()
     assert squares[0] == (x.astype(np.int64) ** 2).sum()
     assert count[0] == x.size
+
+
+def test_dynamic_shared_memory_may_be_declared_outside_of_functions(hip: HipCpu) -> None:
+    """A declaration at namespace scope, used by a device function and by a kernel, beside a parameter of its name."""
+    source = """
+    extern __shared__ __align__(16) float all[];
+    __shared__ int once;
+    struct Other { int all; };
+    __device__ float sum(int n) { float s = 0; for (int i = 0; i < n; ++i) s += all[i] + all[0]; return s; }
+    __device__ int count(Other other) { return other.all; }
+    extern "C" __global__ void k(float* out) {
+        all[threadIdx.x] = threadIdx.x + 1;
+        if (threadIdx.x == 0) once = count(Other{7});
+        __syncthreads();
+        float* mine = all + threadIdx.x;
+        out[threadIdx.x] = sum(blockDim.x) + *mine + once + reinterpret_cast<float4*>(all)[1].x;
+    }"""
+    (out,) = run_with_shared(hip, source, 40, 160, np.zeros(40, np.float32))
+    np.testing.assert_array_equal(out, 40 * 41 / 2 + 40 + np.arange(1, 41) + 7 + 5)
+
+
+def test_modules_keep_their_shared_memory_apart(hip: HipCpu) -> None:
+    """Two code objects with an inline function of one name, whose shared memory differs in size."""
+    source = """
+    inline __device__ int reversed(int v) {
+        __shared__ int all[SIZE];
+        __shared__ int after[SIZE];
+        all[threadIdx.x] = v; after[threadIdx.x] = -1;
+        __syncthreads();
+        return all[SIZE - 1 - threadIdx.x] + after[threadIdx.x];
+    }
+    extern "C" __global__ void k(int* out) { out[threadIdx.x] = reversed(threadIdx.x); }
+    """
+    functions = {size: hip.function(hip.load(hip.compile(source, f"-DSIZE={size}")), "k") for size in (32, 512, 64)}
+    for size, function in functions.items():
+        out = hip.upload(np.zeros(size, np.int32))
+        hip.launch(function, (1,), (size,), out)
+        np.testing.assert_array_equal(hip.download(out, np.zeros(size, np.int32)), np.arange(size)[::-1] - 1)
+
+
+def test_kernels_without_barriers_stay_loops_beside_others(hip: HipCpu) -> None:
+    """What a kernel mentions decides, not what its neighbours do: an independent kernel's code is the same either way."""
+    from pytest_kernelperf.code_object import read_kernels
+
+    plain = 'extern "C" __global__ void plain(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }\n'
+    waits = """
+    __device__ void wait() { __syncthreads(); }
+    __device__ void through() { wait(); }
+    extern "C" __global__ void waits(float* x) { through(); x[threadIdx.x] = 1; }
+    """
+    alone = read_kernels(hip.compile(plain).object)
+    beside = read_kernels(hip.compile(waits + plain).object)
+    assert alone["plain"] == beside["plain"]
+    assert read_kernels(hip.compile(waits).object)["waits"] == beside["waits"]
+
+
+CONSERVATIVE = {
+    "a class that waits": ("struct Team { __device__ void sync() { __syncthreads(); } };", "Team team; team.sync();"),
+    "a lambda": ("", "auto wait = [&] { __syncthreads(); }; wait();"),
+    "an alias": ("__device__ void wait() { __syncthreads(); } constexpr auto alias = &wait;", "alias();"),
+    "a macro": ("#define WAIT() __syncthreads()\n", "WAIT();"),
+    "a prototype": ("__device__ void wait();", "wait();"),
+    "a template": ("template <class F> __device__ void call(F f) { f(); __syncthreads(); }", "call([] {});"),
+    "a functor": ("template <class T> struct Sync { __device__ void operator()() const { __syncthreads(); } };", "Sync<int>{}();"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONSERVATIVE)
+def test_waiting_is_found_however_it_is_written(hip: HipCpu, case: str) -> None:
+    """A kernel that can come to a barrier, by whatever way, runs as fibres."""
+    before, call = CONSERVATIVE[case]
+    source = f"""{before}
+    extern "C" __global__ void k(int* x) {{
+        const int n = blockDim.x, i = threadIdx.x;
+        x[i] = i;
+        {call}
+        x[n + i] = x[n - 1 - i];
+    }}
+    """ + ("__device__ void wait() { __syncthreads(); }" if case == "a prototype" else "")
+    (x,) = hip.run(source, "k", (1,), (96,), np.zeros(192, np.int32))
+    np.testing.assert_array_equal(x[96:], np.arange(96)[::-1])

@@ -93,7 +93,8 @@ std::vector<std::string> code_flags(const Compiler& compiler) {
     if (compiler.keeps_endless_loops) flags.push_back("-fno-finite-loops");
     // g++ folds kernels of equal instructions into one symbol; each must keep its own name, section and digest.
     // It also moves what it thinks unlikely (a throw, an abort) into functions of their own.
-    if (!compiler.is_clang) flags.insert(flags.end(), {"-fno-ipa-icf", "-fno-reorder-blocks-and-partition"});
+    // And it would make an inline function's shared memory one for all modules in the process, whatever size each gives it.
+    if (!compiler.is_clang) flags.insert(flags.end(), {"-fno-ipa-icf", "-fno-reorder-blocks-and-partition", "-fno-gnu-unique"});
 #if !defined(__x86_64__)
     flags.erase(std::find(flags.begin(), flags.end(), "-fcf-protection=none"));
 #endif

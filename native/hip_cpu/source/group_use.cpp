@@ -33,7 +33,27 @@ bool GroupUse::waits(std::size_t i) const {
     return t_[i].is_name() && (is_site_call(t_[i].text) || std::find(std::begin(other_words), std::end(other_words), t_[i].text) != std::end(other_words));
 }
 
-void GroupUse::note(std::string_view name, std::size_t begin, std::size_t end) { pieces_.push_back({name, begin, end}); }
+void GroupUse::note(std::string_view name, std::size_t begin, std::size_t end) { pieces_.push_back({name, begin, end, false}); }
+
+bool GroupUse::note_shared(std::size_t begin, std::size_t end) {
+    bool shared = false, dynamic = false;
+    for (std::size_t i = begin; i < end; ++i) {
+        shared = shared || t_[i].is("__shared__");
+        dynamic = dynamic || t_[i].is("extern");
+    }
+    if (!shared) return false;
+    const std::string_view name = t_[declared_name(begin, end)].text;
+    if (dynamic) dynamic_.insert(name);
+    pieces_.push_back({name, begin, end, true});
+    return true;
+}
+
+// Of a variable: the name before its dimensions, its value or its end.
+std::size_t GroupUse::declared_name(std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin + 1; i < end; ++i)
+        if (t_[i].is("[") || t_[i].is("=")) return i - 1;
+    return end - 1;
+}
 
 void GroupUse::spread() {
     bool grown = true;
@@ -75,6 +95,13 @@ bool GroupUse::is_call(std::size_t i) const {
     return before.is("return") || before.is("else") || before.is("do") || before.is("case") || before.is("not") || before.is("and") || before.is("or");
 }
 
+// Whether the name at `i` is used, not declared anew or a member's.
+bool GroupUse::uses(std::size_t i) const {
+    const Token& before = t_[i - 1];
+    if (before.is("::") || before.is(".") || before.is("->")) return false;
+    return !before.is_name() || before.is("return") || before.is("else");
+}
+
 // A site's number: functions that are called come before those that call them, a function's own sites in their order. It
 // does not change with what stands elsewhere in the source, so that neither does the kernel's code.
 void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open, std::size_t close, std::vector<Edit>& edits) const {
@@ -85,13 +112,18 @@ void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open
     for (std::size_t i = open; i < close; ++i) {
         if (!t_[i].is_name()) continue;
         if (t_[i].is("__shared__")) edit_shared(i, edits);
+        if (dynamic_.count(t_[i].text) != 0 && uses(i)) edits.push_back({t_[i].begin, t_[i].end, "kp_shared_" + std::string(t_[i].text) + "()"});
         if (!is_site_call(t_[i].text) || !is_call(i)) continue;
         edits.push_back({t_[i].begin, t_[i].begin, "::kp::Site{" + std::to_string(base | std::min(number++, 255u)) + "u}."});
     }
 }
 
 void GroupUse::edit_noted(std::vector<Edit>& edits) const {
-    for (const Piece& piece : pieces_) edit_body(piece.name, false, piece.begin, piece.end, edits);
+    for (const Piece& piece : pieces_)
+        if (!piece.is_shared) edit_body(piece.name, false, piece.begin, piece.end, edits);
+        else
+            for (std::size_t i = piece.begin; i < piece.end; ++i)
+                if (t_[i].is("__shared__")) edit_shared(i, edits);
 }
 
 // __shared__ float tile[8][8];      static thread_local ...: one OS thread runs a whole workgroup
@@ -117,13 +149,7 @@ void GroupUse::edit_shared(std::size_t at, std::vector<Edit>& edits) const {
         return;
     }
     std::string type, dimensions;
-    std::size_t name = end;
-    for (std::size_t i = begin; i < end; ++i)
-        if (t_[i].is("[") && i > begin) {
-            name = i - 1;
-            break;
-        }
-    if (name == end) name = end - 1;
+    const std::size_t name = declared_name(begin, end);
     for (std::size_t i = begin; i < name; ++i) {
         if (t_[i].is("extern") || t_[i].is("__shared__") || t_[i].is("static")) continue;
         if ((t_[i].is("alignas") || t_[i].is("__attribute__")) && t_[i + 1].is("(")) {
@@ -133,8 +159,17 @@ void GroupUse::edit_shared(std::size_t at, std::vector<Edit>& edits) const {
         type.append(t_[i].text).append(" ");
     }
     for (std::size_t i = name + 1; i < end; ++i) dimensions.append(t_[i].text);
-    edits.push_back({t_[begin].begin, t_[end].begin, type + "(&" + std::string(t_[name].text) + ")" + dimensions + " = *reinterpret_cast<" + type + "(*)" + dimensions +
-                                                         ">(::kp::dynamic_shared())"});
+    const std::string text(t_[name].text), memory = "*reinterpret_cast<" + type + "(*)" + dimensions + ">(::kp::dynamic_shared())";
+    const bool outside = dynamic_.count(t_[name].text) != 0 && at_namespace_scope(begin);
+    edits.push_back({t_[begin].begin, t_[end].begin,
+                     outside ? "static inline __attribute__((always_inline, unused)) " + type + "(&kp_shared_" + text + "())" + dimensions + " { return " + memory + "; }"
+                             : type + "(&" + text + ")" + dimensions + " = " + memory});
+}
+
+bool GroupUse::at_namespace_scope(std::size_t begin) const {
+    for (const Piece& piece : pieces_)
+        if (piece.begin == begin) return true;
+    return false;
 }
 
 }  // namespace kp

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ public:
 
     // A function or other piece of namespace scope, as tokens of its declaration and body; "" if it has no name.
     void note(std::string_view name, std::size_t begin, std::size_t end);
+    // A variable of namespace scope in shared memory; false if the statement declares none.
+    bool note_shared(std::size_t begin, std::size_t end);
     // After all were noted.
     void spread();
 
@@ -37,14 +40,19 @@ private:
     struct Piece {
         std::string_view name;
         std::size_t begin, end;
+        bool is_shared;  // declares shared memory
     };
     bool waits(std::size_t token) const;
     bool is_call(std::size_t token) const;
+    bool uses(std::size_t token) const;
+    bool at_namespace_scope(std::size_t begin) const;
     void edit_shared(std::size_t token, std::vector<Edit>& edits) const;
+    std::size_t declared_name(std::size_t begin, std::size_t end) const;
 
     const std::vector<Token>& t_;
     std::vector<Piece> pieces_;
     std::map<std::string_view, unsigned> levels_;  // of functions that wait: more than that of those they call
+    std::set<std::string_view> dynamic_;  // names of dynamic shared memory at namespace scope
     bool everywhere_ = false;
 };
 

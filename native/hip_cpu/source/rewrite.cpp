@@ -111,7 +111,10 @@ private:
     // The name before the first parenthesis.
     std::string_view name_of(std::size_t begin, std::size_t end) const {
         for (std::size_t i = begin + 1; i < end; ++i)
-            if (tokens_[i].is("(") && tokens_[i - 1].is_name() && !takes_parentheses(tokens_[i - 1].text)) return tokens_[i - 1].text;
+            if (tokens_[i].is("(") && tokens_[i - 1].is_name()) {
+                if (!takes_parentheses(tokens_[i - 1].text)) return tokens_[i - 1].text;
+                i = closing(tokens_, i);
+            }
         return {};
     }
 
@@ -124,9 +127,7 @@ private:
 
     void note_statement(std::size_t begin, std::size_t end) {
         if (begin == end || in_device_header(begin) || is_kernel(begin, end)) return;
-        for (std::size_t i = begin; i < end; ++i)
-            if (tokens_[i].is("__shared__")) return fail(i, "the cpu runtime needs __shared__ memory to be declared inside the function that uses it");
-        group_.note(name_of(begin, end), begin, end);
+        if (!group_.note_shared(begin, end)) group_.note(name_of(begin, end), begin, end);
     }
 
     bool mentions(std::size_t begin, std::size_t end, const std::set<std::string_view>& names) const {
