@@ -125,7 +125,7 @@ def notes_of(evidence: Evidence) -> tuple[str, ...]:
         notes.append(f"not timed, since the device is busy ({evidence.contended_by})")
     if evidence.replaced is not None and not is_slower(evidence.replaced):
         notes.append(reason.beside_replaced(evidence.replaced, evidence.replaced_variant))
-    if evidence.stored is not None:
+    if evidence.stored is not None and evidence.stored.gated:
         notes.append(reason.stored(evidence.stored))
     if evidence.update_reason == "" and evidence.comparison is not None and is_slower(evidence.comparison):
         notes.append("not stored: a slower baseline needs a reason, --update-baselines=REASON")

@@ -140,7 +140,9 @@ def beside_replaced(comparison: Comparison, variant: str) -> str:
     """How a case compares with the variant it replaces, where it is not proven slower."""
     if comparison.faster >= max(1, comparison.needed):
         return f"{_change(comparison, variant)}, which it replaces; {_agreement(comparison, comparison.faster)}"
-    return f"neither slower nor faster than {variant}, which it replaces, is proven: {_change(comparison, variant)}"
+    shown = max(comparison.faster, comparison.slower)
+    agreed = f"only {shown} of {comparison.processes} processes show a change, {comparison.needed} must agree"
+    return f"no change beside {variant}, which it replaces, is proven ({agreed}): {_change(comparison, variant)}"
 
 
 def stored(comparison: StoredComparison) -> str:

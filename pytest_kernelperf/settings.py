@@ -76,6 +76,7 @@ class Settings:
             "runtime": self.runtime,
             "target": target,
             "full": str(self.full).lower(),
+            "updating": str(self.update_reason is not None).lower(),
             "update_reason": self.update_reason or "",
             "command": self.command,
             **{field.name: str(getattr(self.case, field.name)) for field in dataclasses.fields(self.case)},

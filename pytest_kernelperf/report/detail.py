@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from pytest_kernelperf import units
+from pytest_kernelperf import reason, units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
 from pytest_kernelperf.report.text import GUARD, guard_command, one_line, printable
 from pytest_kernelperf.report.view import change_text, fills_text
@@ -79,6 +79,8 @@ def _numbers(record: Record) -> Iterator[tuple[str, str]]:
     if any(fill.starved for fill in record.fills):
         yield "workgroups/CUs", fills_text(record.fills)
     yield from _samples(record)
+    if record.stored is not None:
+        yield "stored", one_line(reason.stored(record.stored))
     yield from (("note", one_line(note)) for note in record.notes)
 
 

@@ -36,6 +36,8 @@ def headline(run: Run) -> str:
 
 def next_commands(run: Run) -> tuple[str, ...]:
     """Return a line per thing to do next: store new baselines, store improved ones."""
+    if run.settings.get("updating") == "true":
+        return ()  # they have just been stored, or refused with a reason
     counts = Counter(record.decision.verdict for record in run.records)
     store = f"{guard_command(run)} --update-baselines"
     lines = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from pytest_kernelperf import units
@@ -14,6 +15,7 @@ COLUMNS = (
 """``us/launch``: time per round of the variant's plan, all its launches together, as the lesson prints it."""
 
 SHOWN_LAUNCHES = 3
+UNTIMED = "not timed, since"
 NO_DATA = units.MISSING
 
 
@@ -57,9 +59,24 @@ def _table(kernel: str, records: Iterable[Record], device: DeviceFacts) -> Kerne
         rows=tuple(Row(_cells(record, device), record.decision.fails) for record in ordered),
         notes=(
             *(f"skipped: {reason}" for reason in dict.fromkeys(skipped)),
-            *(f"{case_text(record)}: {one_line(note)}" for record in ordered for note in record.notes),
+            *(
+                f"{case_text(record)}: {one_line(note)}"
+                for record in ordered
+                for note in record.notes
+                if not note.startswith(UNTIMED)
+            ),
+            *_untimed(ordered),
         ),
     )
+
+
+def _untimed(records: Iterable[Record]) -> tuple[str, ...]:
+    """One line for all cases that were not timed beside somebody else, instead of one for each."""
+    notes = [note for record in records for note in record.notes if note.startswith(UNTIMED)]
+    if not notes:
+        return ()
+    who = one_line(Counter(notes).most_common(1)[0][0])
+    return (f"{units.format_counted(len(notes), 'case')} {who}; stop that, or run again when it has ended",)
 
 
 def _cells(record: Record, device: DeviceFacts) -> tuple[str, ...]:

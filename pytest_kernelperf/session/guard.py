@@ -44,6 +44,9 @@ from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.comparison import middle_time_us
 from pytest_kernelperf.stats.mismatch import find_mismatch
 
+# Once so many cases in a row were disturbed to the end, the next ones get one try: whoever it is has come to stay.
+BUSY_CASES = 3
+
 
 class Guard:
     """Judges cases. One guard lives as long as the pytest session and owns the workers.
@@ -75,6 +78,7 @@ class Guard:
         self._root_pid = root_pid
         self._progress = progress
         self._sleep = sleep
+        self._busy_in_a_row = 0
         self._facts: DeviceFacts | None = None
         self._subjects: SubjectSource | None = None
 
@@ -226,7 +230,7 @@ class Guard:
                 tuple(subject.expected),
                 processes=1 if shown_only else work.settings.processes,
                 blocks=FEWEST_BLOCKS if alone else blocks_for(policy),
-                tries=1 if shown_only else judge.TRIES,
+                tries=1 if shown_only or self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
             )
             work.evidence = msgspec.structs.replace(
                 work.evidence,
@@ -239,6 +243,7 @@ class Guard:
                 profilers=self._workers.profilers,
                 stored=compare_with_stored(taken, work.accepted, policy),
             )
+            self._busy_in_a_row = self._busy_in_a_row + 1 if taken.contended_by else 0
             if alone or not judge.needs_rerun(work.evidence):
                 return
 

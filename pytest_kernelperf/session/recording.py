@@ -13,7 +13,7 @@ from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.model import DeviceFacts, Measurement, Record
+from pytest_kernelperf.model import DeviceFacts, Measurement, Record, Verdict
 from pytest_kernelperf.reason import resources_changed
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
@@ -130,8 +130,9 @@ def _with_times(record: Record, work: Work) -> Record:
         return msgspec.structs.replace(
             record,
             mode=measured[0].mode,
-            time_us=middle_time_us(measured, "head"),
-            host_us=_middle_host_us(measured),
+            # The samples of a case that is not measured are kept, but no figure is made of them.
+            time_us=None if record.decision.verdict is Verdict.INVALID else middle_time_us(measured, "head"),
+            host_us=None if record.decision.verdict is Verdict.INVALID else _middle_host_us(measured),
             measurements=measured,
             notes=(*record.notes, *fallbacks[:1]),
         )

@@ -123,7 +123,7 @@ def compare_taken(taken: Taken, arm: str, against: str, policy: Policy) -> Compa
 def compare_with_stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
     """Compare the accepted binary's times today with those stored with it: did the machine move?"""
     today = process_medians_us(taken.measurements, "baseline")
-    if accepted is None or not today or any(m.mode != accepted.mode for m in taken.measurements):
+    if accepted is None or not today or not taken.usable or any(m.mode != accepted.mode for m in taken.measurements):
         return None
     return compare_stored(today, [process.median_us for process in accepted.processes], accepted.days, policy)
 

@@ -222,6 +222,22 @@ def test_a_comparison_with_the_replaced_variant_that_was_disturbed_is_not_believ
     assert measured.count("queued") == 15
 
 
+def test_a_machine_that_stays_busy_is_not_waited_for_case_after_case(bench: Bench) -> None:
+    """Three cases wait their pauses out; after them each gets one try, until one is measured."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.disturbed = 10**6
+    guard = bench.guard()
+    pauses = []
+    for _ in range(5):
+        bench.slept.clear()
+        record = guard.check(bench.spec("plain"), bench.settings.case, "test_k.py")
+        assert record.decision.verdict is Verdict.INVALID
+        assert record.time_us is None
+        pauses.append(len(bench.slept))
+    assert pauses == [2, 2, 2, 0, 0]
+
+
 def test_a_wrong_result_is_said_before_anything_is_timed(bench: Bench) -> None:
     """A kernel that is fast and wrong is wrong."""
     bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
