@@ -354,3 +354,53 @@ def test_waiting_is_found_however_it_is_written(hip: HipCpu, case: str) -> None:
     """ + ("__device__ void wait() { __syncthreads(); }" if case == "a prototype" else "")
     (x,) = hip.run(source, "k", (1,), (96,), np.zeros(192, np.int32))
     np.testing.assert_array_equal(x[96:], np.arange(96)[::-1])
+
+
+SPLITTING = {
+    "a branch at the end of a loop":
+        "for (int r = 0; r < 4; ++r) { v += __shfl_xor(v, 16); if (i < 16) v += __shfl_xor(v, 8, 16); }",
+    "one that calls":
+        "for (int r = 0; r < 4; ++r) { v += __shfl_xor(v, 16); if (i < 16) v = add8(v); }",
+    "a function first":
+        "int r = 0; while (r < 4) { ++r; v = add16(v); if (i >= 16) continue; v += __shfl_xor(v, 8, 16); }",
+    "loops in a loop": """
+        for (int r = 0; r < 4; ++r) {
+            for (int k = 0; k < (i < 16); ++k) v += __shfl_xor(v, 8, 16);
+            v += __shfl_xor(v, 16);
+        }""",
+    "a loop that some leave":
+        "int r = 0; do { v += __shfl_xor(v, 8, 16); if (i >= 16) break; } while (++r < 4); v += __shfl_xor(v, 16);",
+}  # fmt: skip
+
+
+def twice(v: Array, mask: int, lanes: int) -> Array:
+    """The first lanes of a wave add what their partner has."""
+    there = np.arange(32) < lanes
+    return np.where(there, v + v[np.arange(32) ^ mask], v)
+
+
+@pytest.mark.parametrize("case", SPLITTING)
+def test_a_wave_that_splits_in_a_loop_comes_together_for_the_next_iteration(hip: HipCpu, case: str) -> None:
+    """The lanes that skip a wave operation do not run ahead of those that do it."""
+    source = f"""
+    __device__ unsigned add8(unsigned v) {{ return v + __shfl_xor(v, 8, 16); }}
+    __device__ unsigned add16(unsigned v) {{ return v + __shfl_xor(v, 16); }}
+    extern "C" __global__ void k(unsigned* out) {{
+        const int i = threadIdx.x;
+        unsigned v = 3 * i + 1;
+        {SPLITTING[case]}
+        out[i] = v;
+    }}"""
+    (out,) = hip.run(source, "k", (1,), (32,), np.zeros(32, np.uint32))
+    v = np.arange(32, dtype=np.uint32) * 3 + 1
+    if case == "a loop that some leave":
+        v = twice(v, 8, 32)
+        for _ in range(3):
+            v = twice(v, 8, 16)
+        v = twice(v, 16, 32)
+    else:
+        order = [(8, 16), (16, 32)] if case == "loops in a loop" else [(16, 32), (8, 16)]
+        for _ in range(4):
+            for mask, lanes in order:
+                v = twice(v, mask, lanes)
+    np.testing.assert_array_equal(out, v)

@@ -1,6 +1,7 @@
 #include "group_use.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kp {
 namespace {
@@ -31,6 +32,33 @@ unsigned hash(std::string_view text) {
 
 bool GroupUse::waits(std::size_t i) const {
     return t_[i].is_name() && (is_site_call(t_[i].text) || std::find(std::begin(other_words), std::end(other_words), t_[i].text) != std::end(other_words));
+}
+
+// A wave operation, or a function with one.
+bool GroupUse::exchanges(std::size_t i) const {
+    if (!t_[i].is_name()) return false;
+    const std::string_view word = t_[i].text;
+    if (is_site_call(word)) return word.substr(0, 13) != "__syncthreads" && word != "__builtin_amdgcn_s_barrier";
+    return exchanging_.count(word) != 0;
+}
+
+// Of the loop that begins at `i`: the { of its body; 0 if there is no loop, or no { .
+std::size_t GroupUse::loop_body(std::size_t i) const {
+    std::size_t open = i + 1;
+    if (t_[i].is("for") || t_[i].is("while")) open = t_[i + 1].is("(") ? closing(t_, i + 1) + 1 : 0;
+    else if (!t_[i].is("do")) return 0;
+    return open != 0 && open < t_.size() && t_[open].is("{") ? open : 0;
+}
+
+// Whether some lanes may skip a wave operation in the loop's body that others do.
+bool GroupUse::may_split(std::size_t open, std::size_t close) const {
+    static constexpr std::string_view splitting[] = {"if", "for", "while", "do", "switch", "?", "&&", "||", "continue", "goto"};
+    bool splits = false, found = false;
+    for (std::size_t i = open; i < close; ++i) {
+        splits = splits || std::find(std::begin(splitting), std::end(splitting), t_[i].text) != std::end(splitting);
+        found = found || exchanges(i);
+    }
+    return splits && found;
 }
 
 void GroupUse::note(std::string_view name, std::size_t begin, std::size_t end) { pieces_.push_back({name, begin, end, false}); }
@@ -72,6 +100,8 @@ void GroupUse::spread() {
             }
             if (!found) continue;
             if (piece.name.empty()) everywhere_ = true;
+            for (std::size_t i = piece.begin; i < piece.end && exchanging_.count(piece.name) == 0; ++i)
+                if (!t_[i].is(piece.name) && exchanges(i)) exchanging_.insert(piece.name), grown = true;
             const auto known = levels_.find(piece.name);
             if (known != levels_.end() && known->second >= level) continue;
             if (!piece.name.empty()) levels_[piece.name] = std::min(level, most_levels), grown = true;
@@ -109,12 +139,20 @@ void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open
     const unsigned level = is_kernel || known == levels_.end() ? kernel_level : known->second;
     const unsigned base = level << 24 | (hash(name) & 0xffff) << 8;
     unsigned number = 0;
+    const auto site = [&] { return "::kp::Site{" + std::to_string(base | std::min(number++, 255u)) + "u}."; };
+    std::vector<std::pair<std::size_t, std::size_t>> loops;  // { and } of those around the token that need a site
     for (std::size_t i = open; i < close; ++i) {
+        for (; !loops.empty() && loops.back().second == i; loops.pop_back()) {
+            const Token& begin = t_[loops.back().first];
+            edits.push_back({begin.begin, begin.end, "{ " + site() + "loop();"});
+        }
         if (!t_[i].is_name()) continue;
+        if (const std::size_t body = loop_body(i); body != 0)
+            if (const std::size_t end = closing(t_, body); end < close && may_split(body, end)) loops.emplace_back(body, end);
         if (t_[i].is("__shared__")) edit_shared(i, edits);
         if (dynamic_.count(t_[i].text) != 0 && uses(i)) edits.push_back({t_[i].begin, t_[i].end, "kp_shared_" + std::string(t_[i].text) + "()"});
         if (!is_site_call(t_[i].text) || !is_call(i)) continue;
-        edits.push_back({t_[i].begin, t_[i].begin, "::kp::Site{" + std::to_string(base | std::min(number++, 255u)) + "u}."});
+        edits.push_back({t_[i].begin, t_[i].begin, site()});
     }
 }
 

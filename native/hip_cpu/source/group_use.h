@@ -5,6 +5,10 @@
 //   - a function that mentions one of these, directly or through others; names are enough, overloads are not told apart.
 // A class, lambda or alias at namespace scope that mentions one makes all kernels of the source run as fibres, since they
 // could use it without naming it. So a kernel may run as fibres that need not, but never the other way round.
+//
+// A wave that splits inside a loop has to come together before the next iteration. So a loop that may split one, and has
+// wave operations in it, gets a Site of its own at the head of its body, whose number is above those of all in the body: it
+// is passed when no lane is left inside. (Lanes that have left the loop wait at higher numbers still.)
 #pragma once
 
 #include <map>
@@ -45,6 +49,9 @@ private:
     bool waits(std::size_t token) const;
     bool is_call(std::size_t token) const;
     bool uses(std::size_t token) const;
+    bool exchanges(std::size_t token) const;
+    std::size_t loop_body(std::size_t token) const;
+    bool may_split(std::size_t open, std::size_t close) const;
     bool at_namespace_scope(std::size_t begin) const;
     void edit_shared(std::size_t token, std::vector<Edit>& edits) const;
     std::size_t declared_name(std::size_t begin, std::size_t end) const;
@@ -52,6 +59,7 @@ private:
     const std::vector<Token>& t_;
     std::vector<Piece> pieces_;
     std::map<std::string_view, unsigned> levels_;  // of functions that wait: more than that of those they call
+    std::set<std::string_view> exchanging_;          // those of them with wave operations
     std::set<std::string_view> dynamic_;  // names of dynamic shared memory at namespace scope
     bool everywhere_ = false;
 };

@@ -99,6 +99,7 @@ struct Site {
     __attribute__((always_inline)) int __any_sync(unsigned long long mask, int predicate) const { return (__ballot(predicate) & mask) != 0; }
     __attribute__((always_inline)) int __all_sync(unsigned long long mask, int predicate) const { return (__ballot(!predicate) & mask) == 0; }
     __attribute__((always_inline)) void __syncwarp(unsigned long long = 0) const { __ballot(1); }
+    __attribute__((always_inline)) void loop() const { __ballot(1); }  // at the head of a loop: see source/group_use.h
     __attribute__((always_inline)) void __builtin_amdgcn_wave_barrier() const { __ballot(1); }
     template <class T> __attribute__((always_inline)) unsigned long long __match_any(T value) const {
         static_assert(sizeof(T) <= 8, "a compared value has at most eight bytes");
