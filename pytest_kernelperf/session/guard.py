@@ -220,11 +220,12 @@ class Guard:
             arms.append(Arm("baseline", self._accepted_code(work.accepted), work.accepted.plan))
         alone = work.accepted is None
         shown_only = alone and self.settings.update_reason is None
+        mode = work.settings.mode if work.accepted is None else work.accepted.mode
         while True:
             timer.look(
                 taken,
                 work.spec.case,
-                work.settings.mode,
+                mode,
                 arms,
                 subject.inputs,
                 tuple(subject.expected),

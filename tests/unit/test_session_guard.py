@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scripted_workers import FACTS, ScriptedMachine, ScriptedWorkers
@@ -438,6 +439,22 @@ def test_caches_of_unknown_size_are_said_and_nothing_is_timed(bench: Bench) -> N
     assert record.decision.verdict is Verdict.FAILED
     assert "set kernelperf_last_level_bytes" in record.decision.reason
     assert not bench.workers.requests
+
+
+def test_a_plan_that_cannot_be_captured_goes_on_as_it_was_stored(bench: Bench) -> None:
+    """It was measured queued instead of as a graph, is stored so, and is compared so."""
+    measure = bench.workers.measure
+
+    def fall_back(process: int, request: Any, inputs: Any) -> Any:
+        taken = measure(process, msgspec.structs.replace(request, mode="queued"), inputs)
+        return msgspec.structs.replace(taken, fallback="cannot be captured, so it is queued")
+
+    bench.workers.measure = fall_back  # type: ignore[method-assign]
+    bench.accept("plain")
+    assert bench.check().decision.verdict is Verdict.IDENTICAL
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    record = bench.check()
+    assert (record.decision.verdict, record.mode) == (Verdict.UNCHANGED, "queued")
 
 
 def test_changed_inputs_cannot_be_compared_and_fail(bench: Bench) -> None:
