@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import partial
-from typing import Literal
 
 import msgspec
 
@@ -24,6 +23,7 @@ from pytest_kernelperf.session.recording import (
     STORE_ANEW,
     Work,
     count_workgroups,
+    failure_kind,
     is_identical,
     obstacle_to_replay,
     record_of,
@@ -124,7 +124,7 @@ class Guard:
         try:
             self._judge(work)
         except (WorkerCrashed, WorkerHung, KernelperfError) as error:
-            kind = _failure_kind(error)
+            kind = failure_kind(error)
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
         if keep is not None and work.subject is not None and not work.subject.code.cannot_run:
             _keep(work, work.subject, keep)
@@ -298,9 +298,3 @@ def _keep(work: Work, subject: Subject, keep: Keep) -> None:
     except OSError as error:
         problem = f"{work.spec.case}: what runs it cannot be kept for its baseline ({error}): see --kernelperf-out"
         work.evidence = msgspec.structs.replace(work.evidence, failure=Failure("failed", problem))
-
-
-def _failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"]:
-    if isinstance(error, WorkerCrashed):
-        return "crashed"
-    return "hung" if isinstance(error, WorkerHung) else "failed"

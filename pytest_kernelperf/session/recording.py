@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -11,6 +12,7 @@ from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.format import BaselineCase
 from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.model import DeviceFacts, Measurement, Record, Verdict
@@ -99,6 +101,13 @@ def starved_expected(spec: CaseSpec) -> str:
     """Return why the case is expected to be starved; empty where it is not."""
     expected = spec.doing.expect_starved if isinstance(spec.doing, Variant) else None
     return (expected or {}).get(spec.tokens, "")
+
+
+def failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"]:
+    """Return which verdict an error is."""
+    if isinstance(error, WorkerCrashed):
+        return "crashed"
+    return "hung" if isinstance(error, WorkerHung) else "failed"
 
 
 def _resource_notes(work: Work) -> tuple[str, ...]:
