@@ -1,4 +1,4 @@
-"""Workgroups whose threads wait for each other: barriers, shared memory, wave operations and atomics on the cpu runtime."""
+"""Workgroups whose threads wait for each other, on the cpu runtime: barriers, shared memory, waves, atomics."""
 
 from __future__ import annotations
 
@@ -136,7 +136,8 @@ def test_barriers_count_and_combine(hip: HipCpu) -> None:
     source = """
     extern "C" __global__ void k(int* out) {
         const int i = threadIdx.x;
-        out[i] = __syncthreads_count(i % 3 == 0) * 1000 + __syncthreads_and(i < 70) * 100 + __syncthreads_and(i < 69) * 10
+        out[i] = __syncthreads_count(i % 3 == 0) * 1000
+            + __syncthreads_and(i < 70) * 100 + __syncthreads_and(i < 69) * 10
             + __syncthreads_or(i == 69) * 2 + __syncthreads_or(i > 69);
     }"""
     (out,) = hip.run(source, "k", (1,), (70,), np.zeros(70, np.int32))
@@ -206,7 +207,7 @@ def test_lanes_vote(hip: HipCpu) -> None:
 
         assert out[i, 0] == votes(lambda lane: lane % 2)
         assert out[i, 1] == (33 in lanes) + 2 * (i < 32) + 4
-        assert out[i, 2] == votes(lambda lane: lane % 4 == (0 if i % 4 == 0 else 1))
+        assert out[i, 2] == votes(lambda lane, i=i: lane % 4 == (0 if i % 4 == 0 else 1))
         assert out[i, 3] == (len(lanes) // 4 if i % 4 == 0 else 0)
         assert out[i, 4] == votes(lambda lane: True) & 0xFF
         assert out[i, 5] == (5 in lanes)
@@ -254,7 +255,9 @@ def test_device_functions_know_their_thread_after_a_barrier(hip: HipCpu) -> None
 def test_a_histogram_adds_atomically_in_shared_and_global_memory(hip: HipCpu) -> None:
     """Workgroups run on several cores, and none of their additions is lost."""
     source = """
-    extern "C" __global__ void k(const unsigned char* x, unsigned* bins, float* sum, double* squares, unsigned long long* count) {
+    extern "C" __global__ void k(
+        const unsigned char* x, unsigned* bins, float* sum, double* squares, unsigned long long* count
+    ) {
         __shared__ unsigned mine[16];
         if (threadIdx.x < 16) mine[threadIdx.x] = 0;
         __syncthreads();
@@ -314,10 +317,14 @@ def test_modules_keep_their_shared_memory_apart(hip: HipCpu) -> None:
 
 
 def test_kernels_without_barriers_stay_loops_beside_others(hip: HipCpu) -> None:
-    """What a kernel mentions decides, not what its neighbours do: an independent kernel's code is the same either way."""
+    """What a kernel mentions decides, not what its neighbours do: its code is the same with or without them."""
     from pytest_kernelperf.code_object import read_kernels
 
-    plain = 'extern "C" __global__ void plain(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] *= 2; }\n'
+    plain = """
+    extern "C" __global__ void plain(float* x, int n) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (i < n) x[i] *= 2;
+    }"""
     waits = """
     __device__ void wait() { __syncthreads(); }
     __device__ void through() { wait(); }
@@ -336,7 +343,9 @@ CONSERVATIVE = {
     "a macro": ("#define WAIT() __syncthreads()\n", "WAIT();"),
     "a prototype": ("__device__ void wait();", "wait();"),
     "a template": ("template <class F> __device__ void call(F f) { f(); __syncthreads(); }", "call([] {});"),
-    "a functor": ("template <class T> struct Sync { __device__ void operator()() const { __syncthreads(); } };", "Sync<int>{}();"),
+    "a functor": (
+        "template <class T> struct Sync { __device__ void operator()() const { __syncthreads(); } };", "Sync<int>{}();",
+    ),
 }  # fmt: skip
 
 

@@ -37,10 +37,15 @@ def check_still_works(hip: HipCpu) -> None:
 
 
 HALF_REACHED = {
-    "half a wave ended": ("if (threadIdx.x % 32 < 16) return; __syncthreads();", "16 threads of wave 0", "the others have ended"),
-    "a thread skips the barrier": ("if (threadIdx.x != 40) __syncthreads();", "31 threads of wave 1", "the others have ended"),
+    "half a wave ended": (
+        "if (threadIdx.x % 32 < 16) return; __syncthreads();", "16 threads of wave 0", "the others have ended",
+    ),
+    "a thread skips the barrier": (
+        "if (threadIdx.x != 40) __syncthreads();", "31 threads of wave 1", "the others have ended",
+    ),
     "lanes wait at two barriers": (
-        "if (threadIdx.x & 1) __syncthreads(); else __syncthreads();", "16 threads of wave 0", "the others wait at another one",
+        "if (threadIdx.x & 1) __syncthreads(); else __syncthreads();", "16 threads of wave 0",
+        "the others wait at another one",
     ),
     "a loop of unequal length": (
         "for (int i = 0; i < (int)threadIdx.x; ++i) __syncthreads();", "31 threads of wave 0", "the others have ended",
@@ -126,12 +131,29 @@ def test_a_write_past_a_buffer_is_noticed_when_it_is_freed(hip: HipCpu) -> None:
     check_still_works(hip)
 
 
+def run_alone(program: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a Python program with the helpers in a process of its own."""
+    environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=120)
+
+
 FAULTS = {
     "past a buffer that ends with its page": 'extern "C" __global__ void k(float* x) { x[1024] = 1; }',
     "past dynamic shared memory": """
-        extern "C" __global__ void k(float* x) { extern __shared__ float all[]; all[64 + threadIdx.x] = x[0]; __syncthreads(); x[1] = all[3]; }""",
+        extern "C" __global__ void k(float* x) {
+            extern __shared__ float all[];
+            all[64 + threadIdx.x] = x[0];
+            __syncthreads();
+            x[1] = all[3];
+        }""",
     "a stack that is too large": """
-        extern "C" __global__ void k(float* x) { volatile float mine[100000]; mine[int(x[0])] = 1; __syncthreads(); x[1] = mine[5]; }""",
+        extern "C" __global__ void k(float* x) {
+            volatile float mine[100000];
+            mine[int(x[0])] = 1;
+            __syncthreads();
+            x[1] = mine[5];
+        }""",
 }
 
 
@@ -146,14 +168,7 @@ x = hip.upload(np.zeros(1024, np.float32))
 hip.launch(hip.function(hip.load(hip.compile({FAULTS[fault]!r})), "k"), (1,), (32,), x, shared=256)
 hip("hipDeviceSynchronize")
 """
-    path = ":".join(sys.path)
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
+    ended = run_alone(program)
     assert ended.returncode in (-11, -7), ended.stderr.decode()
 
 
@@ -165,7 +180,10 @@ import os
 hip = HipCpu()
 source = '''
 extern "C" __global__ void plain(int n) { if (threadIdx.x < n) printf("plain %d\\\\n", (int)threadIdx.x); }
-extern "C" __global__ void waits(float x) { __syncthreads(); if (threadIdx.x == 33) printf("waits %.2f %s\\\\n", x, "text"); }
+extern "C" __global__ void waits(float x) {
+    __syncthreads();
+    if (threadIdx.x == 33) printf("waits %.2f %s\\\\n", x, "text");
+}
 '''
 import ctypes
 module = hip.load(hip.compile(source))
@@ -174,14 +192,7 @@ hip.launch(hip.function(module, "waits"), (1,), (64,), ctypes.c_float(1.5))
 hip("hipDeviceSynchronize")
 os._exit(0)
 """
-    path = ":".join(sys.path)
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        env={"PYTHONPATH": path, "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        check=False,
-        timeout=120,
-    )
+    ended = run_alone(program)
     assert ended.stdout.decode().splitlines() == ["plain 0", "plain 1", "waits 1.50 text"], ended.stderr.decode()
 
 

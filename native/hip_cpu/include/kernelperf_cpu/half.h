@@ -28,20 +28,6 @@ template <int fraction, int bias> KP_DEVICE unsigned short narrow(double value) 
     return static_cast<unsigned short>(sign | biased);
 }
 
-// a * b + c in double, exact but for its last bit, which is odd if anything was lost: rounding that again, to a format of
-// fewer bits, rounds the exact sum. The product must be exact.
-KP_DEVICE double fused_to_odd(double a, double b, double c) {
-    const volatile double product = a * b;
-    const volatile double sum = product + c;
-    const volatile double back = sum - product;
-    const volatile double lost_product = product - (sum - back), lost_c = c - back;
-    const double lost = lost_product + lost_c;
-    auto bits = kp_same_bits<unsigned long long>(static_cast<double>(sum));
-    if (lost == 0 || !(lost == lost) || (bits & 1) != 0) return sum;
-    bits += (lost > 0) == (sum > 0) ? 1 : -1;
-    return kp_same_bits<double>(bits);
-}
-
 // --- IEEE half ---------------------------------------------------------------------------------
 
 #if defined(__F16C__)
@@ -78,7 +64,8 @@ struct HalfFormat {
     static KP_DEVICE_MEMBER unsigned short bits(float value) { return half_bits(value); }
     static KP_DEVICE_MEMBER unsigned short bits(double value) { return narrow<10, 15>(value); }
     static KP_DEVICE_MEMBER float value(unsigned short bits) { return half_value(bits); }
-    static KP_DEVICE_MEMBER unsigned short fused(float a, float b, float c) { return narrow<10, 15>(fused_to_odd(a, b, c)); }
+    // The product is exact in double. So is the sum, but where one side is so small that it decides no rounding.
+    static KP_DEVICE_MEMBER unsigned short fused(float a, float b, float c) { return narrow<10, 15>(static_cast<double>(a) * b + c); }
 };
 // As in AMD's header: a double goes through float, and a fused multiply-add is float's, rounded again.
 struct BfloatFormat {
