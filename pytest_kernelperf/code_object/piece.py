@@ -131,8 +131,7 @@ class PieceGraph:
         if self._x86 and relocation.type in _FIELD_RELATIVE:
             if not source.has(EXECUTABLE):
                 return None  # relative to a table's start, which the relocation does not name
-            # A following immediate of one or two bytes lowers the addend further; constants are aligned to four.
-            return (relocation.addend + _FIELD_BYTES + 3) // 4 * 4
+            return _constant_at(relocation.addend + _FIELD_BYTES, self._elf.sections[symbol.section or 0])
         return relocation.addend
 
     @cached_property
@@ -167,6 +166,18 @@ class PieceGraph:
                     if offset is not None:
                         bounds.setdefault(relocation.symbol.section, set()).add(offset)
         return {index: sorted(offsets) for index, offsets in bounds.items()}
+
+
+def _constant_at(offset: int, section: Section) -> int | None:
+    """Where the constant starts that a field refers to whose addend alone says ``offset``; None where it may be two.
+
+    An immediate of one byte behind the field makes ``offset`` one too low, and constants of four bytes and more are
+    aligned to four. But smaller ones (clang broadcasts 16-bit ones from ``.rodata``) lie at any offset.
+    """
+    rounded = -(-offset // 4) * 4
+    if offset == rounded or (section.has(MERGEABLE) and section.entry_bytes >= 4):
+        return rounded
+    return rounded if rounded - offset == 1 and rounded < section.size else None
 
 
 def _whole(section: Section) -> Piece:

@@ -160,6 +160,26 @@ def test_a_pooled_constant_belongs_to_the_instruction_that_reads_it(
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+SMALL = """
+asm(R"(
+    .section .rodata
+.Lsmall: .short 1, TWO
+    .section .text.kernelperf_thunk_small,"ax",@progbits
+    .globl kernelperf_thunk_small
+kernelperf_thunk_small:
+    vpbroadcastw .Lsmall+2(%rip), %zmm0
+    ret
+)");
+extern "C" __attribute__((used)) const kernelperf_parameter kernelperf_parameters_small[] = {{'p', 'f', 8, 8, 4, 0}};
+"""
+
+
+@pytest.mark.skipif(not _is_x86(), reason="x86-64 instructions")
+def test_a_constant_of_two_bytes_is_found_at_the_end_of_its_section(compiler: str) -> None:
+    """clang broadcasts 16-bit constants, which are not aligned to four, from a section without symbols."""
+    assert digests(SMALL.replace("TWO", "2"), compiler) != digests(SMALL.replace("TWO", "3"), compiler)
+
+
 def test_functions_that_call_each_other_end(compiler: str) -> None:
     """A cycle of references is followed once."""
     source = """
