@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pytest_kernelperf.model import BufferArgument, BufferSpec, CopyStep, FillStep, LaunchStep, Plan
+from pytest_kernelperf.plan import MOST_THREADS_PER_AXIS
 
-MOST_THREADS_PER_AXIS = 2**32 - 1
 MOST_THREADS = 1024
 MOST_SHARED_BYTES = 2**20
 
