@@ -60,6 +60,7 @@ class Variant:
     moved_bytes: Callable[[int], int] | None = None
     replaces: str | None = None
     expect_starved: Mapping[int, str] | None = None
+    operations: Callable[[int], int] | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,7 @@ class Kernel:
         moved_bytes: Callable[[int], int] | None = None,
         replaces: str | None = None,
         expect_starved: Mapping[int, str] | None = None,
+        operations: Callable[[int], int] | None = None,
     ) -> Callable[[AnyFunction], AnyFunction]: ...
 
     def variant(
@@ -178,6 +180,7 @@ class Kernel:
         moved_bytes: Callable[[int], int] | None = None,
         replaces: str | None = None,
         expect_starved: Mapping[int, str] | None = None,
+        operations: Callable[[int], int] | None = None,
     ) -> Any:
         """Register ``function(tokens, device) -> [Launch, Fill or Copy, ...]`` under its own name.
 
@@ -186,6 +189,8 @@ class Kernel:
             replaces: the variant that this one has to beat.
             expect_starved: sizes at which too few workgroups are expected, each with the reason; such a case is
                 reported as starved and does not fail.
+            operations: arithmetic operations that the task takes at a size (a multiply-add is two), for Gop/s; worth
+                stating where arithmetic bounds the variant, not memory.
         """
 
         def register(plan: AnyFunction) -> AnyFunction:
@@ -205,7 +210,7 @@ class Kernel:
                     f"kernel {self.name}, variant {name}: replaces={replaces!r} is no variant stated above it; "
                     f"known so far: {', '.join(self.variants) or 'none'}"
                 )
-            self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved)
+            self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved, operations)
             return plan
 
         __tracebackhide__ = True

@@ -401,6 +401,7 @@ class Record(Frozen, frozen=True):
     instruction_digests: dict[str, str] = {}
     resources: dict[str, dict[str, int]] = {}
     moved_bytes: int | None = None
+    operations: int | None = None
     fills: tuple[LaunchFill, ...] = ()
     mode: Mode = "graph"
     time_us: float | None = None

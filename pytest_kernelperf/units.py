@@ -80,6 +80,11 @@ def bandwidth_gb_per_s(moved_bytes: int | None, time_us: float | None) -> float 
     return moved_bytes / (time_us * 1e3)
 
 
+def rate_gop_per_s(operations: int | None, time_us: float | None) -> float | None:
+    """Arithmetic operations per time in 1e9 a second, None where either is unknown or the time is not positive."""
+    return bandwidth_gb_per_s(operations, time_us)  # both are an amount by 1e9 a second
+
+
 def format_gb_per_s(gb_per_s: float | None) -> str:
     """Bandwidth without the unit, one decimal as the lesson prints it: ``46.4``."""
     return MISSING if gb_per_s is None or not math.isfinite(gb_per_s) else f"{gb_per_s:,.1f}"

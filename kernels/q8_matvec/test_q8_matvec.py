@@ -54,23 +54,28 @@ def moved_bytes(tokens):
     return (ROWS + tokens) * (WIDTH + 4 * GROUPS) + 4 * tokens * ROWS
 
 
+def operations(tokens):
+    """A multiplication and an addition for each weight and token; the scales are one for every 128 of them."""
+    return 2 * tokens * ROWS * WIDTH
+
+
 ARGS = ["weights", "weight_scales", "activations", "activation_scales", "y"]
 THREAD_A_ROW = "1,280 rows are twenty workgroups of 64: kept to show what it costs"
 
 
-@kernel.variant(moved_bytes=moved_bytes, expect_starved={1: THREAD_A_ROW})
+@kernel.variant(moved_bytes=moved_bytes, operations=operations, expect_starved={1: THREAD_A_ROW})
 def thread_a_row(tokens, device):
     """One thread a row."""
     return [Launch("matvec_thread_a_row", grid=(ROWS // THREADS, tokens), block=THREADS, args=ARGS)]
 
 
-@kernel.variant(moved_bytes=moved_bytes)
+@kernel.variant(moved_bytes=moved_bytes, operations=operations)
 def eight_lanes_a_row(tokens, device):
     """Eight neighbouring threads a row: 160 workgroups a token."""
     return [Launch("matvec_eight_lanes_a_row", grid=(ROWS * CHAINS // THREADS, tokens), block=THREADS, args=ARGS)]
 
 
-@kernel.variant(moved_bytes=moved_bytes)
+@kernel.variant(moved_bytes=moved_bytes, operations=operations)
 def four_tokens(tokens, device):
     """Eight neighbouring threads a row, four tokens at a time: each weight is read for all four."""
     grid = (ROWS * CHAINS // THREADS, cdiv(tokens, 4))

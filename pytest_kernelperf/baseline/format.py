@@ -33,7 +33,8 @@ T = TypeVar("T")
 
 # History of the file:
 #   1  first form: cases with plan, buffers, digests and samples per process;
-#      since cold caches can be asked for, a case taken with them has "cache": "cold" (no other case has the field)
+#      since cold caches can be asked for, a case taken with them has "cache": "cold" (no other case has the field);
+#      "operations" stands in cases whose variant states them, and in no other
 VERSION = 1
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
@@ -70,8 +71,8 @@ class BaselineCase(Frozen, frozen=True):
 
     ``resources`` and ``instruction_digests`` are per kernel of the plan; ``object_digest`` and
     ``source_digest`` name files beside the baseline. The plan's floors are left out: they are what is
-    expected of the code, not what runs. ``cache`` is unset where caches were warm: an unset field is not written, so
-    the bytes of older entries stay.
+    expected of the code, not what runs. ``cache`` is unset where caches were warm, ``operations`` where the
+    variant states none: an unset field is not written, so the bytes of older entries stay.
     """
 
     variant: VariantName
@@ -93,6 +94,7 @@ class BaselineCase(Frozen, frozen=True):
     driver: ShortText
     hip_version: ShortText
     cache: Literal["cold"] | msgspec.UnsetType = msgspec.UNSET
+    operations: Annotated[int, Meta(ge=1, le=2**62)] | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def cache_state(self) -> Cache:

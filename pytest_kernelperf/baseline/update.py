@@ -137,6 +137,7 @@ def _accept(record: Record, plan: Plan, processes: tuple[ProcessSamples, ...], a
         driver=acceptance.device.driver,
         hip_version=acceptance.device.hip_version,
         cache="cold" if record.cache == "cold" else msgspec.UNSET,
+        operations=msgspec.UNSET if record.operations is None else record.operations,
     )
 
 

@@ -105,8 +105,9 @@ def _record_problems(record: Record) -> Iterator[str]:
             yield f"field {field} has {len(text)} characters, more than {MAX_NAME_CHARACTERS}"
     if not 0 <= record.case.tokens < 2**63:
         yield f"field case.tokens is {record.case.tokens}, not a size"
-    if record.moved_bytes is not None and record.moved_bytes < 0:
-        yield f"field moved_bytes is {record.moved_bytes}, below 0"
+    for field, amount in (("moved_bytes", record.moved_bytes), ("operations", record.operations)):
+        if amount is not None and amount < 0:
+            yield f"field {field} is {amount}, below 0"
     if record.time_us is not None and record.time_us <= 0:
         yield f"field time_us is {record.time_us}, not above 0"
     if len(record.measurements) > MAX_MEASUREMENTS:

@@ -6,11 +6,11 @@ from typing import Literal
 
 from tabulate import tabulate
 
-from pytest_kernelperf.report.view import COLUMNS, KernelTable, TableView
+from pytest_kernelperf.report.view import RATE, KernelTable, TableView
 
 Format = Literal["plain", "github"]
 
-_RIGHT = {"tokens", "bytes moved", "GB/s"}
+_RIGHT = {"tokens", "bytes moved", "GB/s", RATE}
 
 
 def render_tables(view: TableView, form: Format = "plain") -> str:
@@ -24,9 +24,9 @@ def _render(table: KernelTable, form: Format) -> str:
     rows = [[_escaped(cell) if form == "github" else cell for cell in row.cells] for row in table.rows]
     text = tabulate(
         rows,
-        headers=COLUMNS,
+        headers=table.columns,
         tablefmt="github" if form == "github" else "simple",
-        colalign=["right" if column in _RIGHT else "left" for column in COLUMNS],
+        colalign=["right" if column in _RIGHT else "left" for column in table.columns],
         disable_numparse=True,
     )
     bullet = "- " if form == "github" else "  "

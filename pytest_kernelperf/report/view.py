@@ -14,13 +14,16 @@ COLUMNS = (
 )  # fmt: skip
 """``us/launch``: time per round of the variant's plan, all its launches together, as the lesson prints it."""
 
+RATE = "Gop/s"
+"""1e9 arithmetic operations a second: a further column where a variant of the kernel states its operations."""
+
 SHOWN_LAUNCHES = 3
 UNTIMED = "not timed, since"
 NO_DATA = units.MISSING
 
 
 class Row(Frozen, frozen=True):
-    """One case, cell by cell, in the order of ``COLUMNS``; ``fails`` marks what fails the run."""
+    """One case, cell by cell, in the order of its table's columns; ``fails`` marks what fails the run."""
 
     cells: tuple[str, ...]
     fails: bool
@@ -30,6 +33,7 @@ class KernelTable(Frozen, frozen=True):
     """One kernel's cases in order of tokens and variant, and what to know beside them, one line each."""
 
     kernel: str
+    columns: tuple[str, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
 
@@ -53,10 +57,12 @@ def view_of(run: Run) -> TableView:
 
 def _table(kernel: str, records: Iterable[Record], device: DeviceFacts) -> KernelTable:
     ordered = sorted(records, key=lambda record: record.case.tokens)  # variants as the run has them
+    rated = any(record.operations is not None for record in ordered)
     skipped = [one_line(r.decision.reason) for r in ordered if r.decision.verdict is Verdict.SKIPPED]
     return KernelTable(
         kernel=one_line(kernel),
-        rows=tuple(Row(_cells(record, device), record.decision.fails) for record in ordered),
+        columns=_with_rate(COLUMNS, RATE) if rated else COLUMNS,
+        rows=tuple(Row(_row(record, device, rated=rated), record.decision.fails) for record in ordered),
         notes=(
             *(f"skipped: {reason}" for reason in dict.fromkeys(skipped)),
             *(
@@ -77,6 +83,19 @@ def _untimed(records: Iterable[Record]) -> tuple[str, ...]:
         return ()
     who = one_line(Counter(notes).most_common(1)[0][0])
     return (f"{units.format_counted(len(notes), 'case')} {who}; stop that, or run again when it has ended",)
+
+
+def _row(record: Record, device: DeviceFacts, *, rated: bool) -> tuple[str, ...]:
+    """The cells of a case; with its rate of operations where the kernel's table has that column."""
+    cells = _cells(record, device)
+    rate = units.format_number(units.rate_gop_per_s(record.operations, record.time_us))
+    return _with_rate(cells, rate) if rated else cells
+
+
+def _with_rate(cells: tuple[str, ...], rate: str) -> tuple[str, ...]:
+    """The rate stands behind bandwidth and its share."""
+    place = COLUMNS.index("% of peak") + 1
+    return (*cells[:place], rate, *cells[place:])
 
 
 def _cells(record: Record, device: DeviceFacts) -> tuple[str, ...]:

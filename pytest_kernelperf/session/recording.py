@@ -133,6 +133,7 @@ def _with_subject(record: Record, work: Work) -> Record:
         instruction_digests=subject.instruction_digests,
         resources=subject.resources,
         moved_bytes=subject.moved_bytes,
+        operations=subject.operations,
     )
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, UsageError
-from pytest_kernelperf.kernel import Kernel, Mutation, Variant
+from pytest_kernelperf.kernel import Kernel, Mutation
 from pytest_kernelperf.kernel_name import find_kernel
 from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, DeviceFacts, KernelFacts, Plan, SourceBundle
 from pytest_kernelperf.plan import buffer_specs, build_plan, check_signature
@@ -45,6 +45,7 @@ class Subject:
     bundle: SourceBundle
     code: CodeObject
     moved_bytes: int | None
+    operations: int | None
 
     @property
     def instruction_digests(self) -> dict[str, str]:
@@ -89,7 +90,8 @@ class SubjectSource:
         code = self._code(spec, bundle)
         if code.kernels or not code.cannot_run:
             check_signature(spec.case, plan, buffers, code)
-        return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code, _moved_bytes(spec))
+        moved, done = _amount(spec, "moved_bytes", "bytes"), _amount(spec, "operations", "operations")
+        return Subject(spec, inputs, expected, buffers, plan, judged, bundle, code, moved, done)
 
     def close(self) -> None:
         """Let go of the shared memory."""
@@ -140,15 +142,16 @@ def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
     )
 
 
-def _moved_bytes(spec: CaseSpec) -> int | None:
-    """Return the bytes that a variant says it moves, a positive whole number; None where it says nothing."""
-    if not isinstance(spec.doing, Variant) or spec.doing.moved_bytes is None:
+def _amount(spec: CaseSpec, name: Literal["moved_bytes", "operations"], unit: str) -> int | None:
+    """Return how much a variant says it moves or computes, a positive whole number; None where it says nothing."""
+    stated: Callable[[int], object] | None = getattr(spec.doing, name, None)
+    if stated is None:
         return None
-    where = f"{spec.case}, moved_bytes"
-    moved = _called(where, spec.doing.moved_bytes, spec.tokens)
-    if isinstance(moved, bool) or not isinstance(moved, (int, np.integer)) or not 1 <= moved < 2**62:
-        raise UsageError(f"{where}: expected a positive whole number of bytes, got {moved!r}")
-    return int(moved)
+    where = f"{spec.case}, {name}"
+    amount = _called(where, stated, spec.tokens)
+    if isinstance(amount, bool) or not isinstance(amount, (int, np.integer)) or not 1 <= amount < 2**62:
+        raise UsageError(f"{where}: expected a positive whole number of {unit}, got {amount!r}")
+    return int(amount)
 
 
 def _called(where: str, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -93,6 +93,7 @@ cases = st.builds(
     driver=texts,
     hip_version=texts,
     cache=st.sampled_from([msgspec.UNSET, "cold"]),
+    operations=st.just(msgspec.UNSET) | st.integers(1, 2**62),
 )
 
 

@@ -66,6 +66,15 @@ def test_only_a_cold_case_has_the_field(text: bytes, baseline: Baseline) -> None
     assert "cache" in refusal(changed(text, lambda value: case_of(value).update(cache="warm")))
 
 
+def test_only_a_case_with_stated_operations_has_the_field(text: bytes, baseline: Baseline) -> None:
+    """Claim: entries of older releases stay to the byte; stated operations come back, none and zero are refused."""
+    assert b'"operations"' not in encode(baseline)
+    stated = decode(changed(text, lambda value: case_of(value).update(operations=2048)), "golden")
+    assert (stated.cases[0].operations, decode(encode(stated), "golden")) == (2048, stated)
+    for bad in (None, 0):
+        assert "operations" in refusal(changed(text, lambda value, bad=bad: case_of(value).update(operations=bad)))
+
+
 def test_a_case_has_its_medians_days_and_name(baseline: Baseline) -> None:
     """Claim: the case's time is the median over processes of their medians."""
     case = baseline.case("fused_column_tiles", 512)

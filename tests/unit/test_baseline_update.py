@@ -130,6 +130,14 @@ def test_cache_states_are_not_compared_either(
     assert again.accepted[0].endswith(": 50.00 us graph cold -> 50.00 us graph cold (0 %)")
 
 
+def test_stated_operations_are_stored(acceptance: Acceptance, record: Callable[..., Record]) -> None:
+    """Claim: an entry has the record's operations, and none where the variant states none."""
+    for operations, stored in ((2048, 2048), (None, msgspec.UNSET)):
+        baseline = update(None, [record(Verdict.NEW, operations=operations)], acceptance).baseline
+        assert baseline is not None
+        assert baseline.cases[0].operations == stored
+
+
 @pytest.mark.parametrize(
     "verdict",
     [verdict for verdict in Verdict if verdict.value not in ("identical", "unchanged", "improved", "new", "accepted")],

@@ -15,7 +15,7 @@ from pytest_kernelperf.report.run_file import read_run
 from pytest_kernelperf.report.summary import headline, next_commands
 from pytest_kernelperf.report.table import render_tables
 from pytest_kernelperf.report.terminal import render_run
-from pytest_kernelperf.report.view import COLUMNS, fills_text, time_text, view_of
+from pytest_kernelperf.report.view import COLUMNS, RATE, fills_text, time_text, view_of
 
 RUN = read_run(Path(__file__).parent.parent / "golden" / "run.json")
 
@@ -28,7 +28,8 @@ def of(verdict: Verdict) -> Record:
 def cells(record: Record, **device: Any) -> dict[str, str]:
     """A record's row by column."""
     run = msgspec.structs.replace(RUN, records=(record,), device=msgspec.structs.replace(RUN.device, **device))
-    return dict(zip(COLUMNS, view_of(run).tables[0].rows[0].cells, strict=True))
+    (table,) = view_of(run).tables
+    return dict(zip(table.columns, table.rows[0].cells, strict=True))
 
 
 def with_decision(record: Record, **changes: Any) -> Record:
@@ -50,6 +51,20 @@ def test_cold_caches_are_marked() -> None:
     assert time_text(msgspec.structs.replace(accepted, time_is_stored=True)) == "19.90 queued cold (stored)"
     regressed = msgspec.structs.replace(of(Verdict.REGRESSED), cache="cold")
     assert "with cold caches" in failure_text(regressed)
+
+
+def test_operations_have_a_column_where_they_are_stated() -> None:
+    """Claim: 1e9 operations a second beside GB/s; no other kernel's table is wider for it, nor is a figure made up."""
+    new = RUN.records[0]
+    assert RATE not in cells(new)
+    stated = msgspec.structs.replace(new, operations=2_000_000, time_us=10.0)
+    assert cells(stated)[RATE] == "200.0"
+    assert list(cells(stated)) == [*COLUMNS[:6], RATE, *COLUMNS[6:]]
+    silent = msgspec.structs.replace(new, case=msgspec.structs.replace(new.case, variant="other"))
+    untimed = msgspec.structs.replace(stated, time_us=None)
+    table = view_of(msgspec.structs.replace(RUN, records=(stated, silent, untimed))).tables[0]
+    assert [row.cells[table.columns.index(RATE)] for row in table.rows] == ["200.0", "-", "-"]
+    assert RATE in render_tables(view_of(msgspec.structs.replace(RUN, records=(stated,))), "github")
 
 
 def test_bandwidth_above_the_peak_came_from_a_cache() -> None:

@@ -345,13 +345,22 @@ def test_an_error_in_the_users_function_names_its_line(bench: Bench) -> None:
     assert f"{Path(__file__).name}:" in record.decision.reason
 
 
-@pytest.mark.parametrize("moved", [lambda tokens: 1.5, lambda tokens: 0, lambda tokens: 1 // 0, lambda tokens: 2**80])
-def test_bytes_moved_are_a_positive_whole_number(bench: Bench, moved: Callable[[int], Any]) -> None:
+@pytest.mark.parametrize("amount", [lambda tokens: 1.5, lambda tokens: 0, lambda tokens: 1 // 0, lambda tokens: 2**80])
+@pytest.mark.parametrize("name", ["moved_bytes", "operations"])
+def test_bytes_and_operations_are_positive_whole_numbers(bench: Bench, name: str, amount: Callable[[int], Any]) -> None:
     """Anything else, or an error in the function, is one sentence."""
-    bench.kernel.variants["plain"] = dataclasses.replace(bench.kernel.variants["plain"], moved_bytes=moved)
+    bench.kernel.variants["plain"] = dataclasses.replace(bench.kernel.variants["plain"], **{name: amount})
     record = bench.check()
     assert record.decision.verdict is Verdict.FAILED
-    assert "k plain at 8 tokens, moved_bytes" in record.decision.reason
+    assert f"k plain at 8 tokens, {name}" in record.decision.reason
+
+
+def test_stated_operations_are_recorded(bench: Bench) -> None:
+    """A variant that states none has none."""
+    bench.kernel.variants["plain"] = dataclasses.replace(
+        bench.kernel.variants["plain"], operations=lambda tokens: 2 * tokens
+    )
+    assert [bench.check(name).operations for name in ("plain", "fused")] == [16, None]
 
 
 def test_what_cannot_be_kept_for_its_baseline_fails_the_case(bench: Bench) -> None:
