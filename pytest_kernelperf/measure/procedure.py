@@ -9,13 +9,14 @@ All hardware is behind the tools handed in, so the whole of it is tested without
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import msgspec
 import numpy.typing as npt
 
 from pytest_kernelperf.measure.activity import Activity, ActivityProbe
+from pytest_kernelperf.measure.changed import ChangedStopwatch, fit_changes
 from pytest_kernelperf.measure.order import order_arms
 from pytest_kernelperf.measure.outputs import Outputs, explain_change, explain_non_finite, observe
 from pytest_kernelperf.measure.policy import BatchSize, SampleCheck, WarmUp
@@ -87,6 +88,7 @@ class _Progress:
 def measure(request: MeasureRequest, tools: Tools) -> Measurement:
     """Take the request's samples. Raises ``DeviceError`` if a HIP call fails."""
     progress = _Progress(request.mode)
+    tools = replace(tools, stopwatch=ChangedStopwatch(tools.stopwatch, tools.size.queue_depth))
     invalid = ""
     try:
         check_untraced(tools)
@@ -188,7 +190,7 @@ def size_batch(request: MeasureRequest, tools: Tools, warm: WarmUp, mode: Mode) 
     max_rounds = request.max_rounds or tools.size.max_rounds
     size = msgspec.structs.replace(tools.size, target_us=target_us, max_rounds=max_rounds)
     steps = max(len(arm.plan.steps) for arm in request.arms)
-    return size.rounds(warm.time_us(), steps, queued=mode == "queued")
+    return fit_changes(request.arms, size.rounds(warm.time_us(), steps, queued=mode == "queued"), mode, size)
 
 
 def fit_outputs(

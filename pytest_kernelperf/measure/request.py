@@ -6,11 +6,29 @@ from pytest_kernelperf.model import CaseId, CodeObject, Frozen, Mode, Plan
 
 
 class Arm(Frozen, frozen=True):
-    """One side of a comparison: its name (``head``, ``baseline``, ...), the code object and the launch plan."""
+    """One side of a comparison: its name (``head``, ``baseline``, ...), the code object and the launch plan.
+
+    ``rounds_ratio`` is a known change of time, put in on purpose to see whether it is noticed: with 1.01 a batch runs
+    202 rounds of the plan where the other arms' run 200, and its time is still given per round of those 200. A guard
+    never sets it; benchmarks and drills do.
+    """
 
     name: str
     code: CodeObject
     plan: Plan
+    rounds_ratio: float = 1.0
+
+    def rounds_of(self, rounds: int) -> int:
+        """The rounds that this arm runs where an arm without a change runs ``rounds``: at least one more or fewer."""
+        wanted = round(rounds * self.rounds_ratio)
+        if self.rounds_ratio > 1:
+            return max(wanted, rounds + 1)
+        return wanted if self.rounds_ratio == 1 else max(1, min(wanted, rounds - 1))
+
+    def changed_ratio(self, rounds: int) -> float:
+        """The change that is put in at ``rounds``: whole rounds may be more or less than ``rounds_ratio``, and a batch
+        of one round cannot be made shorter."""
+        return self.rounds_of(rounds) / rounds
 
 
 class MeasureRequest(Frozen, frozen=True):

@@ -158,6 +158,48 @@ def test_what_is_queued_fits_the_queue() -> None:
     assert measure(msgspec.structs.replace(queued, mode="graph"), tools_of(Clock(Buffers()))).rounds == 100
 
 
+def slowed(ratio: float, mode: Mode = "graph", launches: int = 1) -> MeasureRequest:
+    """A request whose first arm is changed on purpose."""
+    head = msgspec.structs.replace(an_arm("head", launches), rounds_ratio=ratio)
+    return msgspec.structs.replace(REQUEST, mode=mode, arms=(head, an_arm("baseline", launches)))
+
+
+def test_a_change_that_is_put_in_on_purpose_is_more_rounds_in_the_same_time_per_round() -> None:
+    """At 1 % 101 rounds run where the other arm runs 100, and the time is given per 100; warming up is as ever."""
+    clock = Clock(Buffers())
+    result = measure(slowed(1.01), tools_of(clock))
+    assert result.rounds == 100
+    assert {(entry[1], entry[3]) for entry in samples_of(clock)} == {("head", 101), ("baseline", 100)}
+    assert set(result.times_us("head")) == {10.1}
+    assert set(result.times_us("baseline")) == {10.0}
+    before = measure(slowed(1.0), tools_of(Clock(Buffers())))
+    assert set(before.times_us("head")) == {10.0}
+
+
+def test_a_change_is_at_least_one_round() -> None:
+    """What is put in is known, even where a batch is too short for what was asked."""
+    arm = msgspec.structs.replace(an_arm("head"), rounds_ratio=1.001)
+    assert (arm.rounds_of(10), arm.changed_ratio(10)) == (11, 1.1)
+    faster = msgspec.structs.replace(arm, rounds_ratio=0.999)
+    assert (faster.rounds_of(10), faster.rounds_of(2), faster.rounds_of(1)) == (9, 1, 1)
+    assert faster.changed_ratio(1) == 1.0
+    assert [an_arm("head").rounds_of(rounds) for rounds in (1, 7, 200)] == [1, 7, 200]
+
+
+def test_a_longer_batch_fits_the_queue_too() -> None:
+    """Rounds are left for what is put in; where they were given and do not fit, nothing is measured."""
+    clock = Clock(Buffers())
+    result = measure(slowed(1.1, "queued", launches=10), tools_of(clock))
+    assert max(entry[3] for entry in samples_of(clock)) * 10 <= 496
+    assert result.rounds == 44
+    given = msgspec.structs.replace(slowed(1.1, "queued", launches=10), rounds=49)
+    refused = measure(given, tools_of(Clock(Buffers())))
+    assert refused.samples == ()
+    assert refused.invalid == (
+        "arm head cannot be timed in mode queued: its 54 rounds, slower on purpose, do not fit the queue"
+    )
+
+
 def test_a_plan_that_cannot_be_captured_is_queued_and_says_so() -> None:
     """The mode in the result is the one that was used, for all arms."""
     clock = Clock(Buffers(), refuses="no graphs here")
