@@ -28,6 +28,8 @@ Build = Literal["hiprtc", "device", "object"]
 """How a kernel's code object is made: from a plain .hip file, from one with host code too, or it is there already."""
 
 OBJECT_SUFFIXES = frozenset({".hsaco", ".co", ".cubin", ".hipfb"})
+NO_SOURCE_SUFFIXES = frozenset({".fatbin", ".ptx", ".bc", ".o", ".a", ".so"})
+"""No code objects either, but what is said of them then names what they are and what to do."""
 
 __all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "Mutation", "Tolerance", "Variant", "cdiv"]
 
@@ -294,7 +296,7 @@ class Kernel:
 def _build(name: str, source: Path, build: Build | None) -> Build:
     """Return how the code object is made; the file's ending says where the test does not."""
     if build is None:
-        return "object" if source.suffix in OBJECT_SUFFIXES else "hiprtc"
+        return "object" if source.suffix in OBJECT_SUFFIXES | NO_SOURCE_SUFFIXES else "hiprtc"
     if build not in get_args(Build):
         raise UsageError(f"kernel {name}: build is one of {', '.join(get_args(Build))}, not {build!r}")
     return build

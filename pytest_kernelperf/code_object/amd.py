@@ -17,14 +17,12 @@ from typing import Any
 import msgspec
 
 from pytest_kernelperf.code_object.elf import EXECUTABLE, Elf, Section, Symbol, refusing_damage
+from pytest_kernelperf.code_object.target import target_of
 from pytest_kernelperf.errors import CodeObjectError
 from pytest_kernelperf.model import KernelFacts, Parameter
 
-BUNDLE_MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
-COMPRESSED_BUNDLE_MAGIC = b"CCOB"
 METADATA_NOTE = 32
 DESCRIPTOR_BYTES = 64
-MOST_BUNDLED = 1024
 
 # Bytes of the descriptor that say how far away the instructions are: where, not what.
 _ENTRY_OFFSET = slice(16, 24)
@@ -44,25 +42,6 @@ _RESOURCES = {
     ".workgroup_processor_mode": "wgp_mode",
     ".max_flat_workgroup_size": "max_threads",
 }
-
-
-def unbundle(data: bytes, architecture: str = "") -> bytes:
-    """The code object in an offload bundle: the one for an architecture, or the only one.
-
-    Raises:
-        CodeObjectError: damaged, compressed, or no object or several that fit.
-    """
-    if data.startswith(COMPRESSED_BUNDLE_MAGIC):
-        raise CodeObjectError("a compressed offload bundle cannot be read: compile with --no-offload-compress")
-    with refusing_damage("offload bundle"):
-        found = {triple: part for triple, part in _bundled(data) if part and not triple.startswith("host")}
-    fitting = [part for triple, part in found.items() if not architecture or f"--{architecture}" in triple]
-    if len(fitting) != 1:
-        raise CodeObjectError(
-            f"the offload bundle has {len(fitting)} code objects for {architecture or 'the device'} "
-            f"(it holds {', '.join(sorted(found)) or 'none'}): compile it for exactly one architecture"
-        )
-    return fitting[0]
 
 
 def read_amd(data: bytes) -> dict[str, KernelFacts]:
@@ -86,27 +65,13 @@ def read_amd(data: bytes) -> dict[str, KernelFacts]:
 
 
 def read_target(data: bytes) -> str:
-    """The architecture that an AMD code object is for, without features (``gfx1151``); empty where it does not say.
+    """The target ID that an AMD code object is for (``gfx1151``, ``gfx90a:xnack+``); empty where it does not say.
 
     Raises:
         CodeObjectError: damaged.
     """
     with refusing_damage("AMD"):
-        target = str(_metadata(Elf(data)).get("amdhsa.target", ""))
-        return target.rpartition("--")[2].split(":")[0]
-
-
-def _bundled(data: bytes) -> Iterator[tuple[str, bytes]]:
-    at = len(BUNDLE_MAGIC) + 8
-    (count,) = struct.unpack_from("<Q", data, len(BUNDLE_MAGIC))
-    if count > MOST_BUNDLED:
-        raise CodeObjectError(f"{count} entries")
-    for _ in range(count):
-        offset, size, name_bytes = struct.unpack_from("<QQQ", data, at)
-        if offset + size > len(data) or at + 24 + name_bytes > len(data):
-            raise CodeObjectError("an entry lies outside the file")
-        yield data[at + 24 : at + 24 + name_bytes].decode(), data[offset : offset + size]
-        at += 24 + name_bytes
+        return target_of(str(_metadata(Elf(data)).get("amdhsa.target", "")))
 
 
 def _metadata(elf: Elf) -> dict[str, Any]:

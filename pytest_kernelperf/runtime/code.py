@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import msgspec
 
-from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC, unbundle
+from pytest_kernelperf.code_object.bundle import choose, is_bundle, read_bundle
 from pytest_kernelperf.code_object.read import architecture_of
+from pytest_kernelperf.code_object.target import best_target, runs_on
 from pytest_kernelperf.errors import CodeObjectError, CompileError, RuntimeUnavailable
 from pytest_kernelperf.model import CodeObject, DeviceBuild, ReadyObject, SourceBundle
 from pytest_kernelperf.runtime.compile import compile_bundle, describe_code
@@ -86,23 +87,33 @@ def _plain(bundle: SourceBundle) -> SourceBundle:
 
 def _ready_code(device: Device, bundle: SourceBundle, kernels: tuple[str, ...], data: bytes, target: str) -> CodeObject:
     """Take a code object as it is: of an offload bundle, the part for this device."""
-    own = device.architecture if device.chosen.name == "rocm" else target if target.startswith("gfx") else ""
+    runtime = device.chosen.name
+    own = device.target_id if runtime == "rocm" else ""
     try:
-        if data.startswith((BUNDLE_MAGIC, COMPRESSED_BUNDLE_MAGIC)):
-            data = unbundle(data, own)
+        data = _part_for(data, own, target)
         made_for = architecture_of(data)
         code = describe_code(bundle, data, "", kernels)
     except CodeObjectError as error:
         raise CompileError(f"{bundle.main}: {error}") from error
-    runs_on = {"cpu": "cpu", "cuda": "cuda"}.get(device.chosen.name, own)
-    if made_for == runs_on or (device.chosen.name == "rocm" and made_for in ("", own)):
+    if made_for == runtime or (runtime == "rocm" and (not made_for or runs_on(made_for, own))):
         return with_resources(device, code)
-    if device.chosen.name == "cpu":
+    if runtime == "cpu":
         said = f"{bundle.main} is code for {_named(made_for)}, which the cpu runtime cannot run"
         return _unrun(code, f"{said}; its launches were counted and checked against it")
     raise CompileError(
-        f"{bundle.main} is code for {_named(made_for)}, and this device is {device.architecture}: build it for that"
+        f"{bundle.main} is code for {_named(made_for)}, and this device is {own or device.architecture}: "
+        "build it for that"
     )
+
+
+def _part_for(data: bytes, own: str, target: str) -> bytes:
+    """Of an offload bundle the part for this device; elsewhere, to be checked and not run, the judged one's or any."""
+    if not is_bundle(data):
+        return data
+    parts = read_bundle(data)
+    if own or target.startswith("gfx"):
+        return choose(parts, own or target)
+    return choose(parts, USUAL_TARGET if best_target(parts, USUAL_TARGET) else next(iter(sorted(parts)), ""))
 
 
 def _named(architecture: str) -> str:

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, unbundle
+from pytest_kernelperf.code_object.bundle import is_bundle, unbundle
 from pytest_kernelperf.errors import CompileError, RuntimeUnavailable
 from pytest_kernelperf.model import SourceBundle
 from pytest_kernelperf.runtime.compile import first_error
@@ -48,7 +48,7 @@ def build_device(toolchain: Toolchain, bundle: SourceBundle, architecture: str) 
         if done.returncode != 0 or not output.is_file():
             raise CompileError(f"{bundle.main} does not compile: {first_error(words, bundle.main)}", log)
         data = output.read_bytes()
-    return (unbundle(data, architecture) if data.startswith(BUNDLE_MAGIC) else data), log
+    return (unbundle(data, architecture) if is_bundle(data) else data), log
 
 
 def launches_kernels(bundle: SourceBundle) -> bool:

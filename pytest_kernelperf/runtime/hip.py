@@ -85,7 +85,12 @@ class Device:
     @property
     def architecture(self) -> str:
         """The device's target: ``gfx1151`` on rocm (no features), what the library says elsewhere."""
-        return self.selected.bindings.architecture(self.index).split(":", 1)[0]
+        return self.target_id.split(":", 1)[0]
+
+    @property
+    def target_id(self) -> str:
+        """As ``architecture``, with the features that code may depend on: ``gfx90a:sramecc+:xnack-``."""
+        return self.selected.bindings.architecture(self.index)
 
     def facts(self) -> DeviceFacts:
         """Name, architecture, compute units, limits and versions of this device."""

@@ -12,12 +12,24 @@ import pytest
 from compiled_objects import amd_object
 
 from pytest_kernelperf import Kernel, Launch
+from pytest_kernelperf.code_object.bundle import unbundle
 from pytest_kernelperf.errors import CompileError, RuntimeUnavailable, UsageError
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceBuild, LaunchStep, Plan, SourceBundle
+from pytest_kernelperf.model import (
+    CaseId,
+    CodeObject,
+    DeviceBuild,
+    LaunchStep,
+    Plan,
+    ReadyObject,
+    SourceBundle,
+    digest_of_bytes,
+)
 from pytest_kernelperf.native import native_path
 from pytest_kernelperf.plan import buffer_specs, check_signature
+from pytest_kernelperf.runtime.code import make_code
 from pytest_kernelperf.runtime.compile import describe_code
 from pytest_kernelperf.runtime.device_build import build_device, launches_kernels
+from pytest_kernelperf.runtime.library import Chosen
 from pytest_kernelperf.runtime.toolchain import find_toolchain
 from pytest_kernelperf.source import collect_bundle, read_ready_object
 from pytest_kernelperf.worker.array import InputSet
@@ -223,6 +235,39 @@ def test_a_code_object_for_a_gpu_is_read_on_the_cpu_and_not_run(take: Take) -> N
     assert "twice.hsaco is code for gfx1151, which the cpu runtime cannot run" in code.cannot_run
     assert code.kernels["twice"].resources["vgprs"] > 0
     assert "ns::more<int>" in code.kernels
+
+
+@pytest.mark.parametrize("options", [(), ("--offload-compress",)])
+def test_a_bundle_gives_what_the_judged_device_would_take(pool: WorkerPool, options: tuple[str, ...]) -> None:
+    """The target's code, or without a target that of the GPU usually meant; one without it is refused."""
+    data = amd_object(DOUBLE, "gfx1030", "--offload-arch=gfx1151", *options)
+    bundle = SourceBundle("all.hipfb", {}, build=ReadyObject(digest_of_bytes(data)))
+    for target, named in (("gfx1030", "gfx1030"), ("gfx1151", "gfx1151"), ("", "gfx1151")):
+        code = pool.compile(bundle, ("twice",), data=data, target=target)
+        assert f"all.hipfb is code for {named}, which the cpu runtime cannot run" in code.cannot_run
+        assert code.kernels["twice"].resources["vgprs"] > 0
+    with pytest.raises(CompileError, match=r"all.hipfb: the offload bundle has no code object for gfx942"):
+        pool.compile(bundle, (), data=data, target="gfx942")
+
+
+class AmdDevice:
+    """An AMD GPU as far as taking a ready code object asks for it."""
+
+    def __init__(self, target_id: str) -> None:
+        self.chosen = Chosen("rocm", Path("/rocm"), Path("/rocm"))
+        self.target_id, self.architecture = target_id, target_id.split(":")[0]
+
+
+def test_an_amd_gpu_takes_its_own_part_of_a_bundle_and_refuses_others_code() -> None:
+    """By its target ID, features included; code of its family's generic processor and of no stated target too."""
+    data = amd_object(DOUBLE, "gfx90a:xnack+", "--offload-arch=gfx90a:xnack-", "--offload-compress")
+    bundle = SourceBundle("all.hipfb", {}, build=ReadyObject(digest_of_bytes(data)))
+    device: Any = AmdDevice("gfx90a:sramecc+:xnack-")
+    code = make_code(device, bundle, ("twice",), data)
+    assert code.data == unbundle(data, "gfx90a:xnack-")
+    assert not code.cannot_run
+    with pytest.raises(CompileError, match=r"code for gfx90a:xnack\+, and this device is gfx90a:sramecc\+:xnack-"):
+        make_code(device, bundle, (), unbundle(data, "gfx90a:xnack+"))
 
 
 def test_a_code_object_of_the_cpu_runtime_runs_as_it_is(pool: WorkerPool, take: Take) -> None:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_kernelperf.code_object import read_kernels
-from pytest_kernelperf.code_object.amd import BUNDLE_MAGIC, unbundle
+from pytest_kernelperf.code_object.bundle import unbundle
 from pytest_kernelperf.errors import CodeObjectError
 from pytest_kernelperf.model import Parameter
 
@@ -96,25 +96,6 @@ def test_a_shared_amd_function_or_table_shows(edit: tuple[str, str]) -> None:
     assert digests(amd_object(BEND.replace(*edit)))["bend"] != digests(amd_object(BEND))["bend"]
 
 
-def test_a_bundle_gives_the_object_of_the_architecture_asked_for() -> None:
-    """Several objects in one bundle: the architecture chooses; without it, or with another, one sentence."""
-    one, other = unbundle(amd_object(SCALE)), unbundle(amd_object(SCALE, "gfx1100"))
-    both = bundle({"host-x86_64-unknown-linux--": b"", "hipv4-amdgcn-amd-amdhsa--gfx1151": one,
-                   "hipv4-amdgcn-amd-amdhsa--gfx1100": other})  # fmt: skip
-
-    assert read_kernels(both, "gfx1100") == read_kernels(other)
-    with pytest.raises(CodeObjectError, match=r"2 code objects for the device.*exactly one"):
-        read_kernels(both)
-    with pytest.raises(CodeObjectError, match="0 code objects for gfx942"):
-        read_kernels(both, "gfx942")
-
-
-def test_a_compressed_bundle_is_refused_with_the_option_to_use() -> None:
-    """A kind that is not read says how to make one that is."""
-    with pytest.raises(CodeObjectError, match="no-offload-compress"):
-        read_kernels(b"CCOB" + bytes(60))
-
-
 def test_cubin_parameters_are_sizes_in_order() -> None:
     """A cubin states sizes, not kinds."""
     facts = read_kernels((CUBINS / "two.cubin").read_bytes())
@@ -177,12 +158,3 @@ def refused_or_read(data: bytes) -> None:
         said = str(error)
     assert "\n" not in said
     assert len(said) < 400
-
-
-def bundle(parts: dict[str, bytes]) -> bytes:
-    header_bytes = len(BUNDLE_MAGIC) + 8 + sum(24 + len(name) for name in parts)
-    header, content = BUNDLE_MAGIC + struct.pack("<Q", len(parts)), b""
-    for name, part in parts.items():
-        header += struct.pack("<QQQ", header_bytes + len(content), len(part), len(name)) + name.encode()
-        content += part
-    return header + content
