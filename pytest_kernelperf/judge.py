@@ -22,12 +22,20 @@ from pytest_kernelperf.model import (
     StoredComparison,
     Verdict,
 )
+from pytest_kernelperf.stats.agreement import Finding, find
 
 TRIES = 3
 """A contended measurement is retried twice."""
 
 LOOKS = 2
 """An undecided measurement is rerun once; the error allowed is split over both looks."""
+
+_VERDICTS = {
+    Finding.SLOWER: Verdict.REGRESSED,
+    Finding.FASTER: Verdict.IMPROVED,
+    Finding.UNCHANGED: Verdict.UNCHANGED,
+    Finding.OPEN: Verdict.UNDECIDED,
+}
 
 _ACCEPTABLE = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.UNDECIDED)
 """What a reason turns into ``accepted``; new and improved cases are stored as what they are."""
@@ -133,23 +141,13 @@ def notes_of(evidence: Evidence) -> tuple[str, ...]:
 
 
 def is_slower(comparison: Comparison) -> bool:
-    """Whether enough processes say slower."""
-    return comparison.slower >= max(1, comparison.needed)
+    """Whether the processes agree that it is slower."""
+    return find(comparison) is Finding.SLOWER
 
 
 def verdict_of(comparison: Comparison) -> Verdict:
-    """What a comparison alone says: regressed, improved, unchanged or undecided.
-
-    Unchanged needs as many processes to rule a slowdown out as regressed needs to prove one, and none to see one.
-    """
-    needed = max(1, comparison.needed)
-    if is_slower(comparison):
-        return Verdict.REGRESSED
-    if comparison.slower == 0 and comparison.faster >= needed:
-        return Verdict.IMPROVED
-    if comparison.slower == 0 and comparison.not_slower >= needed:
-        return Verdict.UNCHANGED
-    return Verdict.UNDECIDED
+    """What a comparison alone says: regressed, improved, unchanged or undecided."""
+    return _VERDICTS[find(comparison)]
 
 
 def fills_of(plan: Plan, compute_units: int, warp_size: int) -> tuple[LaunchFill, ...]:

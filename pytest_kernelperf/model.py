@@ -296,9 +296,10 @@ class Comparison(Frozen, frozen=True):
     """What the interleaved test found: change of time as a ratio, its interval, and how many processes agree.
 
     The interval is over processes, so it is None where there was only one. ``tolerance_ratio`` has 1.0 for none:
-    1.01 is 1 %. ``needed`` of ``processes`` must say ``slower``, ``faster`` or ``not_slower`` (a slowdown beyond the
-    tolerance is ruled out) for the case to be judged so. ``detectable_ratio`` is the smallest slowdown that these
-    samples would have shown, None where no slowdown would have.
+    1.01 is 1 %. ``needed`` of ``processes`` must say ``slower`` or ``faster`` for the case to be judged so, and
+    ``p_slower`` or ``p_faster``, which take each process as one number, be at most ``agreement_alpha``;
+    ``not_slower`` counts those that rule a slowdown beyond the tolerance out. ``detectable_ratio`` is the smallest
+    slowdown that these samples would have shown, None where no slowdown would have.
     """
 
     arm: str
@@ -321,6 +322,11 @@ class Comparison(Frozen, frozen=True):
     not_slower: int = 0
     needed: int = 0
     detectable_ratio: float | None = None
+    p_slower: float | None = None
+    p_faster: float | None = None
+    p_not_slower: float | None = None
+    agreement_alpha: float = 1.0
+    process_numbers: tuple[int, ...] = ()
 
 
 class StoredComparison(Frozen, frozen=True):

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import Comparison, Measurement
+from pytest_kernelperf.model import Comparison, Frozen, Measurement, Mode
+from pytest_kernelperf.stats.agreement import majority, p_over_processes, ruling_out
 from pytest_kernelperf.stats.interval import interval_over_processes
 from pytest_kernelperf.stats.paired import Outcome, allowance, compare_process, smallest_shown, usable_pairs
-from pytest_kernelperf.stats.policy import Policy, needed_processes
+from pytest_kernelperf.stats.policy import Policy
 
-Pairs = tuple[list[float], list[float]]
+Pairs = tuple[Sequence[float], Sequence[float]]
+"""Times in us of two arms in the same blocks of one process."""
 
 
-def compare(measurements: Sequence[Measurement], arm: str, against: str, policy: Policy) -> Comparison:
+class Contrast(Frozen, frozen=True):
+    """Which arm is asked about, which one it is compared with, and the mode they were timed in."""
+
+    arm: str = "head"
+    against: str = "baseline"
+    mode: Mode = "graph"
+
+
+def compare(
+    measurements: Sequence[Measurement],
+    arm: str,
+    against: str,
+    policy: Policy,
+    agreement_alpha: float | None = None,
+) -> Comparison:
     """Compare two arms over all processes.
 
     Several measurements of one process (a rerun) are pooled: pair by pair within each measurement's own blocks.
@@ -27,6 +43,7 @@ def compare(measurements: Sequence[Measurement], arm: str, against: str, policy:
         arm: the arm asked about, such as ``head``.
         against: the arm it is compared with, such as ``baseline``.
         policy: tolerance, floor, alpha and looks.
+        agreement_alpha: as ``compare_pairs`` has it.
 
     Raises:
         KernelperfError: no process has a usable pair of samples.
@@ -36,51 +53,83 @@ def compare(measurements: Sequence[Measurement], arm: str, against: str, policy:
     if len(modes) > 1:
         raise ValueError(f"modes are never compared with each other: {', '.join(sorted(modes))}")
     pairs = {process: pair_samples(of, arm, against) for process, of in _by_process(measurements).items()}
-    tested = {process: compare_process(*both, policy) for process, both in pairs.items()}
-    results = [result for result in tested.values() if result is not None]
+    names = Contrast(arm, against, next(iter(modes), "graph"))
+    return compare_pairs(pairs, policy, agreement_alpha, names)
+
+
+def compare_pairs(
+    pairs: Mapping[int, Pairs],
+    policy: Policy,
+    agreement_alpha: float | None = None,
+    names: Contrast = Contrast(),  # noqa: B008 - frozen
+) -> Comparison:
+    """Compare two arms whose times in us are paired already.
+
+    Args:
+        pairs: by process, the times of the arm asked about and of the one it is compared with, block by block.
+        policy: tolerance, floor, alpha and looks.
+        agreement_alpha: the error allowed over processes at this look; None: all of ``policy.agreement``.
+        names: what the arms are called, and their mode.
+
+    Raises:
+        KernelperfError: no process has a usable pair of samples.
+        ValueError: the arms of a process have different numbers of samples.
+    """
+    tested = {process: compare_process(*both, policy) for process, both in sorted(pairs.items())}
+    results = {process: result for process, result in tested.items() if result is not None}
     if not results:
         raise KernelperfError(
-            f"no process has a usable pair of samples of {arm} and {against}: expected positive times in the same "
-            f"block, got {sum(len(both[0]) for both in pairs.values())} pairs; run again and look at the worker's log"
+            f"no process has a usable pair of samples of {names.arm} and {names.against}: expected positive times in "
+            f"the same block, got {sum(len(both[0]) for both in pairs.values())} pairs; run again and look at the "
+            "worker's log"
         )
-    interval = interval_over_processes([result.ratio for result in results], policy.confidence)
-    needed = needed_processes(len(pairs))
+    ratios = [result.ratio for result in results.values()]
+    interval = interval_over_processes(ratios, policy.confidence)
+    needed = majority(len(pairs))
     return Comparison(
-        arm=arm,
-        against=against,
-        mode=measurements[0].mode,
+        arm=names.arm,
+        against=names.against,
+        mode=names.mode,
         change_ratio=interval.change_ratio,
         low_ratio=interval.low_ratio,
         high_ratio=interval.high_ratio,
         confidence=policy.confidence,
         processes=len(pairs),
-        slower=sum(result.outcome is Outcome.SLOWER for result in results),
-        faster=sum(result.outcome is Outcome.FASTER for result in results),
+        slower=sum(result.outcome is Outcome.SLOWER for result in results.values()),
+        faster=sum(result.outcome is Outcome.FASTER for result in results.values()),
         blocks=min(len(both[0]) for both in pairs.values()),
         alpha=policy.alpha,
         tolerance_ratio=1 + policy.tolerance,
         floor_us=policy.floor_us,
-        time_us=middle_time_us(measurements, arm) or math.nan,
-        against_us=middle_time_us(measurements, against) or math.nan,
-        per_process_ratio=tuple(result.ratio for result in results),
-        not_slower=sum(result.not_slower for result in results),
+        time_us=_middle_us(both[0] for both in pairs.values()),
+        against_us=_middle_us(both[1] for both in pairs.values()),
+        per_process_ratio=tuple(ratios),
+        process_numbers=tuple(results),
+        not_slower=sum(result.not_slower for result in results.values()),
         needed=needed,
-        detectable_ratio=_detectable_ratio(pairs.values(), math.log(interval.change_ratio), needed, policy),
+        detectable_ratio=_detectable_ratio(
+            pairs.values(), math.log(interval.change_ratio), ruling_out(len(pairs)), policy
+        ),
+        p_slower=p_over_processes([result.above for result in results.values()]),
+        p_faster=p_over_processes([result.below for result in results.values()]),
+        p_not_slower=p_over_processes([-result.above for result in results.values()]),
+        agreement_alpha=policy.agreement if agreement_alpha is None else agreement_alpha,
     )
 
 
 def pair_samples(measurements: Iterable[Measurement], arm: str, against: str) -> Pairs:
     """Times in us of two arms, pair by pair: each measurement's blocks that hold both."""
-    pairs: Pairs = ([], [])
+    arm_us: list[float] = []
+    against_us: list[float] = []
     for measurement in measurements:
         times: dict[str, dict[int, float]] = {arm: {}, against: {}}
         for sample in measurement.samples:
             if sample.arm in times:
                 times[sample.arm][sample.block] = sample.time_us
         for block in sorted(times[arm].keys() & times[against].keys()):
-            pairs[0].append(times[arm][block])
-            pairs[1].append(times[against][block])
-    return pairs
+            arm_us.append(times[arm][block])
+            against_us.append(times[against][block])
+    return arm_us, against_us
 
 
 def middle_time_us(measurements: Iterable[Measurement], arm: str) -> float | None:
@@ -97,6 +146,13 @@ def process_medians_us(measurements: Iterable[Measurement], arm: str) -> tuple[f
         if times:
             medians.append(float(np.median(times)))
     return tuple(medians)
+
+
+def _middle_us(times_us: Iterable[Sequence[float]]) -> float:
+    """The median over processes of the median time in us, without what is no time; NaN where nothing is left."""
+    usable = [[time for time in times if 0 < time < math.inf] for times in times_us]
+    medians = [float(np.median(times)) for times in usable if times]
+    return float(np.median(medians)) if medians else math.nan
 
 
 def _by_process(measurements: Iterable[Measurement]) -> dict[int, list[Measurement]]:

@@ -32,6 +32,8 @@ class ProcessResult(Frozen, frozen=True):
     """One process's test: median of the ratios arm / against over its pairs, p-values, and what they say.
 
     ``p_not_slower`` and ``p_not_faster`` test the opposite: that a change beyond the tolerance is ruled out.
+    ``above`` and ``below`` are by how much the middle pair exceeds what is allowed, as log ratios, in the direction of
+    slower and of faster; negative where it does not.
     """
 
     ratio: float
@@ -42,6 +44,8 @@ class ProcessResult(Frozen, frozen=True):
     p_not_slower: float
     p_not_faster: float
     not_slower: bool
+    above: float
+    below: float
 
 
 def usable_pairs(arm_us: Sequence[float], against_us: Sequence[float]) -> tuple[Array, Array]:
@@ -88,6 +92,8 @@ def compare_process(arm_us: Sequence[float], against_us: Sequence[float], policy
         p_not_slower=p_not_slower,
         p_not_faster=p_not_faster,
         not_slower=p_not_slower <= alpha,
+        above=float(np.median(change - above)),
+        below=float(np.median(-change - below)),
     )
 
 

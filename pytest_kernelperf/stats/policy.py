@@ -7,20 +7,16 @@ import math
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Frozen
 
-AGREEMENT = 0.8
-"""Share of the processes that must agree: 4 of 5."""
-
-FEWEST_PROCESSES = 3
-"""One process says nothing about the code: the same added instructions cost 0 to 7 % in different processes."""
-
 
 class Policy(Frozen, frozen=True):
     """What counts as a change.
 
     ``tolerance`` is a share of the time (0.01 = 1 %) and ``floor_us`` an absolute time per round: a difference has to
     exceed both. ``alpha`` is the error allowed for one case in one process, split evenly over ``looks`` at its
-    samples (the measurement and its rerun). ``confidence`` is that of the interval over processes. ``contrary`` is
-    how many blocks per process may point the other way, as far out as they like, without hiding a slowdown.
+    samples (the measurement and its rerun). ``agreement`` is the error allowed over processes: how often code may be
+    blamed that is slower by exactly the tolerance on average while its effect varies from process to process.
+    ``confidence`` is that of the interval over processes. ``contrary`` is how many blocks per process may point the
+    other way, as far out as they like, without hiding a slowdown.
 
     Raises:
         UsageError: from ``check``, a number outside its range.
@@ -32,6 +28,7 @@ class Policy(Frozen, frozen=True):
     looks: int = 2
     confidence: float = 0.95
     contrary: int = 1
+    agreement: float = 0.1
 
     @property
     def alpha_per_look(self) -> float:
@@ -51,16 +48,9 @@ class Policy(Frozen, frozen=True):
             ("alpha", self.alpha, 0 < self.alpha < 0.5, "an error rate between 0 and 0.5, such as 1e-5"),
             ("looks", self.looks, 1 <= self.looks <= 10, "1 to 10 looks"),
             ("confidence", self.confidence, 0 < self.confidence < 1, "a share between 0 and 1, such as 0.95"),
+            ("agreement", self.agreement, 0 < self.agreement < 0.5, "an error rate between 0 and 0.5, such as 0.1"),
             ("contrary", self.contrary, 0 <= self.contrary <= 10, "0 to 10 blocks"),
         ):
             if not allowed:
                 raise UsageError(f"{name} must be {expected}, not {value!r}")
         return self
-
-
-def needed_processes(processes: int) -> int:
-    """How many of ``processes`` must agree: 4 in 5, rounded up, and never fewer than 3.
-
-    With fewer than 3 processes nothing can be agreed on, so nothing is ever judged slower, faster or unchanged.
-    """
-    return max(FEWEST_PROCESSES, math.ceil(AGREEMENT * processes - 1e-9))

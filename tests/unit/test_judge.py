@@ -125,7 +125,10 @@ def test_a_failure_keeps_its_own_sentence(kind: Any) -> None:
     ("found", "verdict", "code", "fails"),
     [
         (SLOWER, Verdict.REGRESSED, "slower", True),
-        (comparison(slower=4, faster=1), Verdict.REGRESSED, "slower", True),
+        (comparison(slower=4, not_slower=1), Verdict.REGRESSED, "slower", True),
+        (comparison(slower=4, faster=1, not_slower=1), Verdict.UNDECIDED, "depends_on_process", True),
+        (comparison(p_slower=0.04, agreement_alpha=0.05), Verdict.REGRESSED, "slower", True),
+        (comparison(p_slower=0.06, agreement_alpha=0.05), Verdict.UNDECIDED, "not_proven", True),
         (comparison(slower=3, not_slower=2), Verdict.UNDECIDED, "depends_on_process", True),
         (FASTER, Verdict.IMPROVED, "faster", False),
         (comparison(slower=1, faster=4, not_slower=4), Verdict.UNDECIDED, "depends_on_process", True),
@@ -141,7 +144,7 @@ def test_a_failure_keeps_its_own_sentence(kind: Any) -> None:
     ],
 )
 def test_the_interleaved_test_needs_agreement(found: Comparison, verdict: Verdict, code: str, fails: bool) -> None:
-    """4 of 5 to say slower, faster or not; else undecided, which fails unless twice the tolerance is ruled out."""
+    """With no process against it and by the test over processes, else undecided; that fails unless it is bounded."""
     decision = decide(evidence(comparison=found))
     assert (decision.verdict, decision.code, decision.fails) == (verdict, code, fails)
     assert verdict_of(found) is verdict

@@ -10,7 +10,7 @@ from scipy import stats
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.stats.blocks import check_blocks, plan_blocks, smallest_p
-from pytest_kernelperf.stats.policy import Policy, needed_processes
+from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.signed_rank import MOST_PAIRS, critical_sum, rank_against, signed_rank_p
 
 
@@ -117,12 +117,6 @@ def test_differences_that_are_no_numbers_are_refused() -> None:
         signed_rank_p(np.ones(MOST_PAIRS + 1))
 
 
-@pytest.mark.parametrize(("processes", "needed"), [(1, 3), (2, 3), (3, 3), (4, 4), (5, 4), (6, 5), (10, 8), (64, 52)])
-def test_four_of_five_processes_must_agree(processes: int, needed: int) -> None:
-    """And never fewer than three: one or two say nothing about the code."""
-    assert needed_processes(processes) == needed
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -135,6 +129,8 @@ def test_four_of_five_processes_must_agree(processes: int, needed: int) -> None:
         ("alpha", 0.5),
         ("looks", 0),
         ("confidence", 1.0),
+        ("agreement", 0.0),
+        ("agreement", 0.5),
         ("contrary", -1),
     ],
 )

@@ -45,12 +45,19 @@ def test_a_comparison_holds_what_a_report_needs() -> None:
     assert found.low_ratio is not None
     assert found.high_ratio is not None
     assert found.low_ratio < found.change_ratio < found.high_ratio
-    assert (found.processes, found.needed, found.slower, found.faster, found.not_slower) == (5, 4, 5, 0, 0)
+    assert (found.processes, found.needed, found.slower, found.faster, found.not_slower) == (5, 3, 5, 0, 0)
     assert (found.arm, found.against, found.mode, found.blocks) == ("head", "baseline", "graph", BLOCKS)
     assert (found.tolerance_ratio, found.alpha, found.confidence) == (1.01, 1e-5, 0.95)
     assert found.against_us == pytest.approx(2.0)
     assert found.time_us == pytest.approx(2.66, abs=0.01)
     assert len(found.per_process_ratio) == 5
+    assert found.process_numbers == (0, 1, 2, 3, 4)
+    assert (found.p_slower, found.p_faster, found.p_not_slower) == (
+        pytest.approx(0, abs=1e-6),
+        pytest.approx(1.0),
+        pytest.approx(1.0),
+    )
+    assert found.agreement_alpha == Policy().agreement
     assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found
 
 
@@ -102,10 +109,13 @@ def test_samples_are_paired_by_block_not_by_order() -> None:
 
 
 def test_a_process_without_usable_pairs_agrees_with_nothing() -> None:
-    """It still counts, so that 3 of 5 processes that answered are not 3 of 3."""
+    """It still counts, so that 2 of 4 processes that answered are not 2 of 2."""
     blank = [measurement(3, math.nan), measurement(4, math.nan)]
     found = compare([measurement(p, 1.3) for p in range(3)] + blank, "head", "baseline", Policy())
-    assert (found.processes, found.slower, found.needed) == (5, 3, 4)
+    assert (found.processes, found.slower, found.needed) == (5, 3, 3)
+    assert found.process_numbers == (0, 1, 2)
+    two = compare([measurement(p, 1.3) for p in range(2)] + blank, "head", "baseline", Policy())
+    assert (two.processes, two.slower, two.needed) == (4, 2, 3)
     assert math.isfinite(found.change_ratio)
 
 
