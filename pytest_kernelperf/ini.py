@@ -10,6 +10,7 @@ INI = {
     "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
     "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
     "kernelperf_processes": ("5", "fresh processes that measure each case"),
+    "kernelperf_dwell_s": ("0", "seconds that each arm runs before each of its samples; 1 shows what draws more power"),
     "kernelperf_case_timeout_s": (
         "120",
         "seconds after which a worker is stopped; a single run of a plan gets at most 30",

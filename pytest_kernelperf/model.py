@@ -246,14 +246,47 @@ class DeviceFacts(Frozen, frozen=True):
 # --- what was measured ------------------------------------------------------------------------
 
 
+NoiseKind = Literal["contention", "two_speeds", "clock_ramp", "throttled", "power_limited", "clock", "timer"]
+"""What can move a time without the code: somebody else's work, a process of two speeds, clocks that are still rising
+or heat up, clocks that a limit holds down, a power limit that all arms share, a clock that ran otherwise for one arm,
+a timer that gave no time."""
+
+
+class Noise(Frozen, frozen=True):
+    """Something that is not the code, found in a measurement: what, in a sentence with its numbers, and what was done.
+
+    ``retaken``: samples that were thrown away for it and taken again. ``settled``: what is left of the measurement is
+    free of it.
+    """
+
+    kind: NoiseKind
+    sentence: str
+    retaken: int = 0
+    settled: bool = False
+
+
 class Sample(Frozen, frozen=True):
-    """One timed batch: time per round in us, time to enqueue per round in us, block, place in the block."""
+    """One timed batch: time per round in us, time to enqueue per round in us, block, place in the block.
+
+    ``clock_mhz``: what the device's own counters said of its clock right after the batch; unset where it has none.
+    """
 
     arm: str
     block: int
     place: int
     time_us: float
     host_us: float
+    clock_mhz: float | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def cycles(self) -> float | None:
+        """Device cycles per round, None where the clock is not known."""
+        return None if self.clock_mhz is msgspec.UNSET else self.time_us * self.clock_mhz
+
+
+InvalidCode = Literal["", "traced", "outputs", "timer", "gate", "mode"]
+"""Why samples must not be used: a profiler, outputs gone bad, a clock gone mad, a gate that opened by itself, a mode
+that became impossible."""
 
 
 class Measurement(Frozen, frozen=True):
@@ -261,7 +294,9 @@ class Measurement(Frozen, frozen=True):
 
     ``contended_by`` is empty unless somebody else was active; ``fallback`` says why the mode is not the one asked
     for; ``invalid`` is a sentence where the samples must not be used (traced, outputs gone bad, clock gone mad).
-    ``copies``: how many copies of the arguments the rounds took in turn; 1 with warm caches.
+    ``copies``: how many copies of the arguments the rounds took in turn; 1 with warm caches. ``noise``: what was found
+    that is not the code. ``dwell_us``: how long each arm ran before each of its samples, so that the device's power
+    and clock are that arm's own.
     """
 
     process: int
@@ -275,6 +310,9 @@ class Measurement(Frozen, frozen=True):
     fallback: str = ""
     invalid: str = ""
     copies: int = 1
+    invalid_code: InvalidCode = ""
+    noise: tuple[Noise, ...] = ()
+    dwell_us: float = 0.0
 
     def times_us(self, arm: str) -> tuple[float, ...]:
         """Times of one arm, in the order of its blocks."""
@@ -299,7 +337,9 @@ class Comparison(Frozen, frozen=True):
     1.01 is 1 %. ``needed`` of ``processes`` must say ``slower`` or ``faster`` for the case to be judged so, and
     ``p_slower`` or ``p_faster``, which take each process as one number, be at most ``agreement_alpha``;
     ``not_slower`` counts those that rule a slowdown beyond the tolerance out. ``detectable_ratio`` is the smallest
-    slowdown that these samples would have shown, None where no slowdown would have.
+    slowdown that these samples would have shown, None where no slowdown would have. ``cycles_ratio`` is the change in
+    device cycles, None where the device's clock is not known: a time that rose while cycles did not is the clock's
+    doing.
     """
 
     arm: str
@@ -327,6 +367,7 @@ class Comparison(Frozen, frozen=True):
     p_not_slower: float | None = None
     agreement_alpha: float = 1.0
     process_numbers: tuple[int, ...] = ()
+    cycles_ratio: float | None = None
 
 
 class StoredComparison(Frozen, frozen=True):

@@ -34,6 +34,7 @@ class CaseSettings:
     alpha: float = 1e-5
     processes: int = 5
     cache: Cache = "warm"
+    dwell_s: float = 0.0
 
     def tolerance_ratio(self, runtime: RuntimeName) -> float:
         """Smallest relative slowdown that counts on a runtime (0.01 is 1 %)."""
@@ -102,6 +103,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         alpha=_number(text["kernelperf_alpha"], "kernelperf_alpha", 1e-12, 0.1),
         processes=_whole(text["kernelperf_processes"], "kernelperf_processes", 3, 64),
         cache=_cache(text["kernelperf_cache"], "kernelperf_cache"),
+        dwell_s=_number(text["kernelperf_dwell_s"], "kernelperf_dwell_s", 0.0, 60.0),
     )
     script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
     last_level = text["kernelperf_last_level_bytes"]
@@ -141,6 +143,7 @@ def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettin
         "alpha": lambda text, name: _number(text, name, 1e-12, 0.1),
         "processes": lambda text, name: _whole(text, name, 3, 64),
         "cache": _cache,
+        "dwell_s": lambda text, name: _number(text, name, 0.0, 60.0),
     }
     changes = {name: readers[name](str(value), f"marker keyword {name}") for name, value in keywords.items()}
     return dataclasses.replace(base, **changes)

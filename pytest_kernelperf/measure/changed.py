@@ -37,7 +37,9 @@ class ChangedStopwatch:
             return self._real.time(arm, mode, rounds, block)
         timing = self._real.time(arm, mode, taken, block)
         change = taken / rounds
-        return Timing(timing.time_us * change, timing.host_us * change, timing.spent_us, timing.timed_out)
+        return Timing(
+            timing.time_us * change, timing.host_us * change, timing.spent_us, timing.timed_out, timing.clock_mhz
+        )
 
 
 def fit_changes(arms: Sequence[Arm], rounds: int, mode: Mode, size: BatchSize) -> int:

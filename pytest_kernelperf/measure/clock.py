@@ -17,9 +17,21 @@ class LoopStopwatch:
     """Times with ``runtime.loop``; give it back with ``close``, before the buffers and modules that it uses."""
 
     def __init__(
-        self, loop: Loop, load: Callable[[CodeObject], Module], copies: Sequence[Mapping[str, Buffer]]
+        self,
+        loop: Loop,
+        load: Callable[[CodeObject], Module],
+        copies: Sequence[Mapping[str, Buffer]],
+        read_clock: Callable[[], float | None] = lambda: None,
     ) -> None:
-        """``copies``: the buffers by name, once for warm caches; rounds take several in turn."""
+        """Time with ``loop``.
+
+        Args:
+            loop: the device's.
+            load: makes a module of a code object.
+            copies: the buffers by name, once for warm caches; rounds take several in turn.
+            read_clock: the device's clock in MHz, asked after each sample; None where it cannot be counted.
+        """
+        self._read_clock = read_clock
         self._loop = loop
         self._load = load
         self._copies = copies
@@ -47,7 +59,8 @@ class LoopStopwatch:
             timing = self._loop.time_queued(prepared, min(rounds, self._loop.most_rounds(prepared)))
         else:
             timing = self._loop.time_loop(prepared, rounds)
-        return Timing(timing.round_us, timing.host_round_us, timing.total_us, timing.timed_out)
+        clock_mhz = self._read_clock() if block >= 0 else None
+        return Timing(timing.round_us, timing.host_round_us, timing.total_us, timing.timed_out, clock_mhz)
 
     def close(self) -> None:
         """Give back graphs and packed arguments."""

@@ -15,8 +15,17 @@ class WarmUp:
     still never reaches a time limit.
     """
 
-    def __init__(self, limit_us: float, spread_ratio: float = 1.03, batches: int = 3, max_batches: int = 200) -> None:
+    def __init__(
+        self,
+        limit_us: float,
+        spread_ratio: float = 1.03,
+        batches: int = 3,
+        max_batches: int = 200,
+        least_us: float = 0.0,
+    ) -> None:
+        """``least_us``: not before so long, however steady the times are."""
         self._limit_us = limit_us
+        self._least_us = least_us
         self._spread_ratio = spread_ratio
         self._batches = batches
         self._max_batches = max_batches
@@ -35,6 +44,8 @@ class WarmUp:
             return False
         if self._spent_us >= self._limit_us or max(map(len, self._times_us.values())) >= self._max_batches:
             return True
+        if self._spent_us < self._least_us:
+            return False
         return all(self._is_steady(times) for times in self._times_us.values())
 
     def time_us(self) -> float:
@@ -75,19 +86,24 @@ class SampleCheck:
     """Decides whether a time can be one, and when too many could not.
 
     A clock that stands still, runs backwards or jumps gives zero, negative or absurd times; they are counted and
-    taken again, but not for ever.
+    taken again, but not for ever. ``impossible`` counts all of them, ``discarded`` those since the caller last took
+    note of them; ``last_us`` is the last one.
     """
 
     def __init__(self, expected_us: float, max_discarded: int, absurd_ratio: float = 1000.0) -> None:
         self._highest_us = expected_us * absurd_ratio
         self._max_discarded = max_discarded
         self.discarded = 0
+        self.impossible = 0
+        self.last_us = 0.0
 
     def accepts(self, time_us: float) -> bool:
         """Whether ``time_us`` (per round) is usable; counts it if not."""
         if 0 < time_us <= self._highest_us:  # neither NaN nor infinity is
             return True
         self.discarded += 1
+        self.impossible += 1
+        self.last_us = time_us
         return False
 
     @property

@@ -48,6 +48,7 @@ class MeasureRequest(Frozen, frozen=True):
         check_outputs: buffers that must not be non-finite after timing where they were finite after one round.
         cold_bytes: rounds must not find their arguments in caches of this size (bytes of all levels before memory), so
             each takes the next of several copies; 0: caches stay warm.
+        dwell_us: how long each arm runs, untimed, before each of its samples.
         root_pid: the process whose tree counts as our own when activity on the machine is judged.
     """
 
@@ -63,4 +64,5 @@ class MeasureRequest(Frozen, frozen=True):
     warm_up_us: float | None = None
     check_outputs: tuple[str, ...] = ()
     cold_bytes: int = 0
+    dwell_us: float = 0.0
     root_pid: int = 0

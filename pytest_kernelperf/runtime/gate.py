@@ -49,9 +49,10 @@ def gate_bundle() -> SourceBundle:
 
 
 def limit_ticks(device: Device) -> int:
-    """The kernel's own time limit in ticks of the clock that it reads.
+    """The kernel's own time limit in ticks of the clock that it reads."""
+    return DEVICE_LIMIT_MS * max(wall_clock_khz(device), 1)
 
-    CUDA's global timer counts nanoseconds; AMD and the cpu runtime say their rate in kHz.
-    """
-    rate_khz = 1_000_000 if device.chosen.name == "cuda" else device.attribute("WallClockRate")
-    return DEVICE_LIMIT_MS * max(rate_khz, 1)
+
+def wall_clock_khz(device: Device) -> int:
+    """The rate of the device's wall clock; CUDA's global timer counts nanoseconds, the others say theirs."""
+    return 1_000_000 if device.chosen.name == "cuda" else device.attribute("WallClockRate")

@@ -6,6 +6,7 @@ Opened by ctypes as in :mod:`pytest_kernelperf.runtime.nvml`. Where it is missin
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 from pytest_kernelperf.machine import Gpu, GpuState
@@ -52,6 +53,25 @@ def gpus(library: str = LIBRARY) -> tuple[Gpu, ...]:
         return tuple(gpu for index in range(min(count.value, _MOST_GPUS)) if (gpu := _gpu(nvml, index)) is not None)
     except (OSError, AttributeError):
         return ()
+
+
+def open_state(bus_id: str, library: str = LIBRARY) -> Callable[[], GpuState | None]:
+    """A function that says how the GPU at a PCI address is, asked anew each time; it never raises."""
+    try:
+        nvml = ctypes.CDLL(library)
+        handle = ctypes.c_void_p()
+        started = nvml.nvmlInit_v2() == 0
+        found = started and nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(handle)) == 0
+    except (OSError, AttributeError):
+        found = False
+    return (lambda: _state_or_none(nvml, handle)) if found else (lambda: None)
+
+
+def _state_or_none(nvml: Any, handle: ctypes.c_void_p) -> GpuState | None:
+    try:
+        return _state(nvml, handle)
+    except AttributeError:  # an older library has not all of it
+        return None
 
 
 def _gpu(nvml: Any, index: int) -> Gpu | None:

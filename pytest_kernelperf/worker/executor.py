@@ -11,20 +11,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_kernelperf.errors import DeviceError, UsageError
+from pytest_kernelperf.machine import GpuState
 from pytest_kernelperf.measure.activity import ActivityProbe, CpuActivity, GpuActivity
 from pytest_kernelperf.measure.buffers import SharedBuffers
 from pytest_kernelperf.measure.clock import LoopStopwatch
 from pytest_kernelperf.measure.cold import ColdBuffers, plan_rotation
+from pytest_kernelperf.measure.limits import LimitProbe, NoLimits, StateLimits
 from pytest_kernelperf.measure.policy import BatchSize
-from pytest_kernelperf.measure.procedure import Tools, measure
+from pytest_kernelperf.measure.procedure import measure
 from pytest_kernelperf.measure.request import MeasureRequest
-from pytest_kernelperf.measure.stopwatch import ScriptedActivity, ScriptedStopwatch, Stopwatch, read_script
+from pytest_kernelperf.measure.script import ScriptedActivity, ScriptedLimits, ScriptedStopwatch, read_script
+from pytest_kernelperf.measure.stopwatch import Stopwatch
+from pytest_kernelperf.measure.tools import Tools
 from pytest_kernelperf.measure.untraced import find_profilers
 from pytest_kernelperf.model import CodeObject, FillStep, LaunchStep, Plan, RuntimeName, Step
 from pytest_kernelperf.runtime import gate, kfd, nvml
 from pytest_kernelperf.runtime.code import make_code
 from pytest_kernelperf.runtime.hip import Device, Module
 from pytest_kernelperf.runtime.loop import Loop
+from pytest_kernelperf.runtime.pulse import Pulse, open_pulse
+from pytest_kernelperf.runtime.state import open_state
 from pytest_kernelperf.worker.array import Array, lay_out, map_arrays, write_sealed
 from pytest_kernelperf.worker.examine import Examinable, examine
 from pytest_kernelperf.worker.message import (
@@ -72,6 +78,8 @@ class Executor:
         self._shared: SharedBuffers | None = None
         self._measurements = 0
         self._users: Callable[[], tuple[int, ...]] | None = None
+        self._pulse: tuple[Pulse | None] | None = None
+        self._state: Callable[[], GpuState | None] | None = None
 
     def greet(self) -> Ready:
         """The device's facts and what may distort its times."""
@@ -119,7 +127,7 @@ class Executor:
         shared.upload()
         target_us, warm_up_us, max_rounds = _DEFAULTS[self._device.chosen.name]
         buffers = self._rotate(request, shared, max_rounds) if request.cold_bytes else shared
-        clock = LoopStopwatch(self._open_loop(), self._load, buffers.copies)
+        clock = LoopStopwatch(self._open_loop(), self._load, buffers.copies, self._read_clock)
         try:
             measurement = measure(
                 request,
@@ -134,6 +142,7 @@ class Executor:
                         target_us, max_rounds, gate.QUEUE_DEPTH - gate.QUEUE_MARGIN, copies=len(buffers.copies)
                     ),
                     warm_up_us=warm_up_us,
+                    limits=self._limits(request),
                 ),
             )
         finally:
@@ -188,6 +197,11 @@ class Executor:
             self._loop = Loop(self._device)
         return self._loop
 
+    def _read_clock(self) -> float | None:
+        if self._pulse is None:
+            self._pulse = (open_pulse(self._open_loop()),)
+        return self._pulse[0].clock_mhz() if self._pulse[0] is not None else None
+
     def _script_times(self, clock: LoopStopwatch, request: MeasureRequest) -> Stopwatch:
         if self._script is None:
             return clock
@@ -198,6 +212,15 @@ class Executor:
         if self._script is not None:
             return ScriptedActivity(self._script, request, self._process, self._measurements)
         return self._watch(root_pid)
+
+    def _limits(self, request: MeasureRequest) -> LimitProbe:
+        if self._script is not None:
+            return ScriptedLimits(self._script, request, self._process)
+        if self._device.chosen.name == "cpu":
+            return NoLimits()
+        if self._state is None:
+            self._state = open_state(self._device)
+        return StateLimits(self._state)
 
     def _watch(self, root_pid: int) -> ActivityProbe:
         if self._device.chosen.name == "cpu":

@@ -12,9 +12,10 @@ import pytest
 
 from pytest_kernelperf.measure.activity import Activity
 from pytest_kernelperf.measure.policy import BatchSize
-from pytest_kernelperf.measure.procedure import Tools, measure
+from pytest_kernelperf.measure.procedure import measure
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.measure.stopwatch import Timing
+from pytest_kernelperf.measure.tools import Tools
 from pytest_kernelperf.model import CaseId, CodeObject, LaunchStep, Mode, Plan
 
 

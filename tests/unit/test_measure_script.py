@@ -9,15 +9,15 @@ import pytest
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.measure.stopwatch import (
+from pytest_kernelperf.measure.script import (
     ClockScript,
     Match,
     Rule,
     ScriptedActivity,
     ScriptedStopwatch,
-    Timing,
     read_script,
 )
+from pytest_kernelperf.measure.stopwatch import Timing
 from pytest_kernelperf.model import CaseId, CodeObject, Mode, Plan
 
 CASE = CaseId("moe", "fused", 512)
