@@ -29,8 +29,8 @@ SPEED_RATIO = 1.02
 SPEED_GAP = 4.0
 """The gap between two speeds is so many times wider than either's own spread."""
 
-SPEED_SHARE = 0.15
-"""Each speed holds at least this share of the samples, else the few are stragglers."""
+SPEED_SHARE = 0.1
+"""Each speed holds at least this share of the samples and three of them, else the few are stragglers."""
 
 SPEED_SAMPLES = 12
 
@@ -129,7 +129,7 @@ def _split(logs: Array) -> tuple[float, float] | None:
     ordered = np.sort(logs)
     place = int(np.argmax(np.diff(ordered))) + 1
     fast, slow = ordered[:place], ordered[place:]
-    if min(len(fast), len(slow)) < max(2.0, SPEED_SHARE * len(ordered)):
+    if min(len(fast), len(slow)) < max(3.0, SPEED_SHARE * len(ordered)):
         return None
     gap = float(slow[0] - fast[-1])
     widest = max(_spread(fast), _spread(slow))

@@ -118,6 +118,8 @@ def _record_problems(record: Record) -> Iterator[str]:
             yield f"field {where} has {len(measurement.samples)} samples, more than {MAX_SAMPLES}"
         if any(sample.time_us <= 0 or sample.host_us < 0 for sample in measurement.samples):
             yield f"field {where} has a sample whose time is not above 0"
+        if any(sample.cycles is not None and sample.cycles <= 0 for sample in measurement.samples):
+            yield f"field {where} has a sample whose clock is not above 0"
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:

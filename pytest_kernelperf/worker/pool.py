@@ -88,7 +88,7 @@ class WorkerPool:
         Args:
             runtime: ``auto``, ``rocm``, ``cuda`` or ``cpu``.
             limits: how long each kind of request may take.
-            clock_script: a JSON file of scripted times (``measure.stopwatch``), to test the guard itself.
+            clock_script: a JSON file of scripted times (``measure.script``), to test the guard itself.
             root_pid: the process whose tree is ours when activity is judged; None: this process.
         """
         self._runtime = runtime

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from pytest_kernelperf.measure.activity import Activity
+from pytest_kernelperf.measure.limits import Limits
 from pytest_kernelperf.measure.policy import BatchSize
 from pytest_kernelperf.measure.procedure import measure
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
@@ -68,6 +69,8 @@ class Clock:
     value_of: Callable[[int], float] = lambda run: 1.0
     runs: int = 0
     samples: int = 0
+    spent_us: float | None = None
+    clock_mhz: float | None = None
 
     def run(self, arm: Arm, rounds: int) -> None:
         self.log.append(("run", arm.name, "graph", rounds, 0, "y" in self.buffers.dirty))
@@ -85,7 +88,8 @@ class Clock:
             self.samples += 1
             self.buffers.dirty |= self.written_later
         time_us = self.time_of(self.samples, arm) if block >= 0 else 10.0
-        return Timing(time_us, 1.0, 10.0 * rounds, mode == "queued" and rounds > self.gate_limit)
+        spent_us = 10.0 * rounds if self.spent_us is None else self.spent_us
+        return Timing(time_us, 1.0, spent_us, mode == "queued" and rounds > self.gate_limit, self.clock_mhz)
 
     def _work(self, rounds: int) -> None:
         self.buffers.dirty |= self.written
@@ -103,6 +107,19 @@ class Probe:
 
     def stop(self) -> Activity:
         return self.windows.pop(0) if self.windows else Activity(1.0)
+
+
+@dataclass
+class LimitWindows:
+    """What holds the clock down, window by window; then nothing."""
+
+    windows: list[Limits]
+
+    def start(self) -> None:
+        pass
+
+    def stop(self) -> Limits:
+        return self.windows.pop(0) if self.windows else Limits()
 
 
 def tools_of(clock: Clock, **changes: object) -> Tools:
@@ -233,6 +250,7 @@ def test_a_gate_that_always_times_out_ends() -> None:
     result = measure(msgspec.structs.replace(REQUEST, mode="queued"), tools_of(Clock(Buffers(), gate_limit=0)))
     assert (result.samples, result.rounds) == ((), 1)
     assert result.invalid == "the gate timed out with a single round: the device is too slow or busy"
+    assert result.invalid_code == "gate"
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -3.0, float("nan"), float("inf"), 1e9])
@@ -250,7 +268,7 @@ def test_a_clock_that_stands_still_is_not_read_for_ever() -> None:
     result = measure(REQUEST, tools_of(Clock(Buffers(), time_of=lambda number, arm: 0.0)))
     assert result.samples == ()
     assert result.invalid == "the clock cannot be trusted: 21 times were impossible, the last 0 us"
-    assert result.discarded == 21
+    assert (result.discarded, result.invalid_code) == (21, "timer")
 
 
 def test_a_profiler_makes_it_invalid_before_anything_runs() -> None:
@@ -258,7 +276,7 @@ def test_a_profiler_makes_it_invalid_before_anything_runs() -> None:
     clock = Clock(Buffers())
     result = measure(REQUEST, tools_of(clock, find_profilers=lambda: ("LD_PRELOAD=libx.so",)))
     assert result.invalid == "not untraced: LD_PRELOAD=libx.so; unset it and run without a profiler"
-    assert clock.log == []
+    assert (clock.log, result.invalid_code) == ([], "traced")
 
 
 def test_a_profiler_that_arrives_meanwhile_makes_it_invalid_too() -> None:
@@ -277,11 +295,138 @@ def test_contention_before_the_first_sample_saves_the_rest() -> None:
     assert samples_of(clock) == []
 
 
-def test_contention_while_sampling_is_reported_with_the_samples() -> None:
-    """The second window is the samples' own."""
-    busy = Activity(1.0, 0.9, contended_by="pid 7 (make)")
-    result = measure(REQUEST, tools_of(Clock(Buffers()), probe=Probe([Activity(1.0), busy])))
-    assert (result.contended_by, result.foreign_cores, len(result.samples)) == ("pid 7 (make)", 0.9, 8)
+BUSY = Activity(1.0, 0.9, contended_by="pid 7 (make)")
+QUIET = Activity(1.0)
+
+
+def slow_clock(buffers: Buffers, **changes: object) -> Clock:
+    """Batches of 100 ms: a block of two arms is 200 ms, so that a window of the blocks holds two of them."""
+    return Clock(buffers, spent_us=100_000.0, **changes)  # type: ignore[arg-type]
+
+
+def test_contention_in_mid_run_costs_the_blocks_of_its_window() -> None:
+    """The second of two windows is taken again, all others stay; who it was is in the record."""
+    clock = slow_clock(Buffers())
+    result = measure(REQUEST, tools_of(clock, probe=Probe([QUIET, QUIET, BUSY, QUIET])))
+    assert (result.contended_by, len(result.samples), result.discarded) == ("", 8, 4)
+    assert [s.block for s in result.samples] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert [entry[4] for entry in samples_of(clock)][::2] == [0, 1, 2, 3, 2, 3]
+    (noise,) = result.noise
+    assert (noise.kind, noise.retaken, noise.settled) == ("contention", 4, True)
+    assert noise.sentence == "pid 7 (make) was active in between; 4 samples thrown away and taken again"
+
+
+def test_contention_that_stays_ends_the_measurement() -> None:
+    """As many blocks again as were asked for, and no more: then it is disturbed, and says by whom."""
+    clock = slow_clock(Buffers())
+    result = measure(REQUEST, tools_of(clock, probe=Probe([QUIET, *[BUSY] * 9])))
+    assert (result.contended_by, result.foreign_cores) == ("pid 7 (make)", 0.9)
+    assert len(samples_of(clock)) == 12  # the first window three times, the second not even begun
+    assert [(noise.kind, noise.settled) for noise in result.noise] == [("contention", False)]
+
+
+def test_the_order_of_a_block_that_is_taken_again_is_its_own() -> None:
+    """Whoever came in between does not change which arm goes first."""
+    undisturbed = measure(REQUEST, tools_of(slow_clock(Buffers())))
+    disturbed = measure(REQUEST, tools_of(slow_clock(Buffers()), probe=Probe([QUIET, BUSY, QUIET, BUSY])))
+    assert [(s.arm, s.block) for s in disturbed.samples] == [(s.arm, s.block) for s in undisturbed.samples]
+
+
+HOT = Limits(throttled_by="the hardware's temperature limit")
+
+
+def test_a_hot_device_gets_pauses_and_its_blocks_again() -> None:
+    """Two hot windows, two pauses, each longer; then it is cool."""
+    pauses: list[float] = []
+    tools = tools_of(slow_clock(Buffers()), limits=LimitWindows([HOT, HOT]), rest=pauses.append)
+    result = measure(REQUEST, tools)
+    assert pauses == [0.2, 0.5]
+    assert (len(result.samples), result.discarded, result.contended_by) == (8, 8, "")
+    (noise,) = result.noise
+    assert (noise.kind, noise.retaken, noise.settled) == ("throttled", 8, True)
+
+
+def test_a_device_that_stays_hot_is_measured_as_it_is_and_says_so() -> None:
+    """Its arms share the clock; the pauses are bounded."""
+    pauses: list[float] = []
+    tools = tools_of(slow_clock(Buffers()), limits=LimitWindows([HOT] * 99), rest=pauses.append)
+    result = measure(msgspec.structs.replace(REQUEST, blocks=12), tools)
+    assert len(pauses) == 3
+    assert len(result.samples) == 24
+    assert [(noise.kind, noise.settled) for noise in result.noise] == [("throttled", False)]
+    assert "the hardware's temperature limit held the clock down" in result.noise[0].sentence
+
+
+def test_a_power_limit_is_said_and_nothing_is_taken_again() -> None:
+    """All arms share it."""
+    result = measure(REQUEST, tools_of(Clock(Buffers()), limits=LimitWindows([Limits("", "the power limit (700 W)")])))
+    assert result.discarded == 0
+    assert [(noise.kind, noise.sentence) for noise in result.noise] == [
+        ("power_limited", "the power limit (700 W) held the clock down")
+    ]
+
+
+def test_times_that_still_rise_are_taken_again_after_warming_up_for_longer() -> None:
+    """The ramp is over by then."""
+    clock = Clock(Buffers(), time_of=lambda number, arm: 10.0 + max(0, 40 - number) / 10)
+    result = measure(msgspec.structs.replace(REQUEST, blocks=15), tools_of(clock, warm_up_us=20_000.0))
+    assert (len(result.samples), result.discarded) == (30, 30)
+    (noise,) = result.noise
+    assert (noise.kind, noise.retaken, noise.settled) == ("clock_ramp", 30, True)
+    again = [number for number, entry in enumerate(clock.log) if entry[0] == "time" and entry[4] == 0]
+    warmed = [entry for entry in clock.log[again[1] : again[2]] if entry[2] == "loop" and entry[4] < 0]
+    assert sum(10.0 * rounds for _, _, _, rounds, _, _ in warmed) >= 20_000.0
+
+
+def test_a_drift_that_never_ends_is_kept_and_said() -> None:
+    """Twice more, and no oftener."""
+    clock = Clock(Buffers(), time_of=lambda number, arm: 10.0 * 1.01 ** (number / 2))
+    result = measure(msgspec.structs.replace(REQUEST, blocks=15), tools_of(clock))
+    assert (len(result.samples), len(samples_of(clock))) == (30, 90)
+    assert [(noise.kind, noise.retaken, noise.settled) for noise in result.noise] == [("clock_ramp", 60, False)]
+
+
+def test_two_speeds_in_one_process_are_said() -> None:
+    """By the samples alone."""
+    clock = Clock(Buffers(), time_of=lambda number, arm: 10.0 if number // 3 % 2 else 12.7)
+    result = measure(msgspec.structs.replace(REQUEST, blocks=15), tools_of(clock))
+    assert [noise.kind for noise in result.noise] == ["two_speeds"]
+    assert "two speeds, 27 % apart" in result.noise[0].sentence
+
+
+def test_impossible_times_are_named_in_the_record() -> None:
+    """How many, and the last."""
+    clock = Clock(Buffers(), time_of=lambda number, arm: -3.0 if number in (2, 3) else 10.0)
+    (noise,) = measure(REQUEST, tools_of(clock)).noise
+    assert (noise.kind, noise.retaken, noise.settled) == ("timer", 2, True)
+    assert noise.sentence == "the timer gave 2 times that no clock gives, the last -3 us; taken again"
+
+
+def test_arms_dwell_before_each_sample_on_restored_buffers() -> None:
+    """50 ms of an arm's own batches of 1 ms, so that the power it draws is its own; nothing of it is a sample."""
+    clock = Clock(Buffers())
+    result = measure(msgspec.structs.replace(REQUEST, dwell_us=50_000.0), tools_of(clock))
+    place = next(number for number, entry in enumerate(clock.log) if entry[0] == "time" and entry[4] >= 0)
+    before = [entry for entry in clock.log[:place] if entry[2] == "graph" and entry[0] == "time"][-50:]
+    assert {entry[1] for entry in before} == {clock.log[place][1]}
+    assert not any(entry[5] for entry in before)
+    assert (len(result.samples), result.dwell_us) == (8, 50_000.0)
+    assert len([entry for entry in clock.log if entry[0] == "time" and entry[2] == "graph"]) == 2 + 8 + 8 * 50
+
+
+def test_a_clock_that_stands_still_while_an_arm_dwells_ends_it_too() -> None:
+    """Batches are counted as well as timed."""
+    clock = Clock(Buffers(), spent_us=0.0)
+    result = measure(msgspec.structs.replace(REQUEST, blocks=1, dwell_us=1000.0), tools_of(clock))
+    assert len(result.samples) == 2
+
+
+def test_the_devices_clock_stands_beside_each_sample() -> None:
+    """Cycles are time by clock."""
+    result = measure(REQUEST, tools_of(Clock(Buffers(), clock_mhz=1980.0)))
+    assert {sample.clock_mhz for sample in result.samples} == {1980.0}
+    assert result.samples[0].cycles == 19_800.0
+    assert measure(REQUEST, tools_of(Clock(Buffers()))).samples[0].cycles is None
 
 
 def test_a_plan_that_overflows_when_repeated_is_repeated_less_often() -> None:
@@ -307,6 +452,7 @@ def test_outputs_that_are_infinite_after_one_round_are_the_kernels_own() -> None
 def test_a_kernel_that_computes_something_else_after_timing_makes_it_invalid() -> None:
     """A kernel that keeps state, and does nothing once it was checked, is fast."""
     result = measure(REQUEST, tools_of(Clock(Buffers(), value_of=lambda run: 1.0 if run < 2 else 0.0)))
+    assert result.invalid_code == "outputs"
     assert result.invalid == (
         "arm head computes another y after timing than before it: does it keep state between launches?"
     )

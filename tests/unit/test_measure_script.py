@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_kernelperf.measure.script import (
     Match,
     Rule,
     ScriptedActivity,
+    ScriptedLimits,
     ScriptedStopwatch,
     read_script,
 )
@@ -103,6 +105,68 @@ def test_faults_of_the_clock_can_be_scripted() -> None:
     gate = clock_of(Rule(Match(), 100.0, fault="gate"))
     assert [gate.time(HEAD, "queued", rounds, 0).timed_out for rounds in (8, 9)] == [False, True]
     assert not gate.time(HEAD, "loop", 9, 0).timed_out
+
+
+@pytest.mark.parametrize(("fault", "time_us"), [("zero", 0.0), ("negative", -5.0), ("absurd", 1e15)])
+def test_a_timer_that_stumbles_can_be_scripted(fault: Literal["zero", "negative", "absurd"], time_us: float) -> None:
+    """For the first samples of a measurement, or all; warming up is left alone."""
+    clock = clock_of(Rule(Match(), 100.0, fault=fault, fault_times=2))
+    blocks = (-1, 0, 1, 2, 3)
+    assert [clock.time(HEAD, "graph", 1, b).time_us for b in blocks] == [100.0, time_us, time_us, 100.0, 100.0]
+    always = clock_of(Rule(Match(), 100.0, fault=fault))
+    assert {always.time(HEAD, "graph", 1, block).time_us for block in range(9)} == {time_us}
+
+
+def test_a_ramp_wears_off_with_the_batches_of_a_measurement() -> None:
+    """Each arm's clock rises over its own batches, warming up among them."""
+    clock = clock_of(Rule(Match(), 100.0, ramp_ratio=0.4, ramp_batches=4))
+    times = [round(clock.time(HEAD, "graph", 1, block).time_us, 6) for block in (-2, -1, 0, 1, 2, 3)]
+    assert times == [140.0, 130.0, 120.0, 110.0, 100.0, 100.0]
+    assert clock.time(BASELINE, "graph", 1, 4).time_us == pytest.approx(140.0)
+
+
+def test_two_speeds_are_drawn_by_sample_by_block_or_by_process() -> None:
+    """By block and by process all arms are alike; by sample each is for itself."""
+    rules = {by: Rule(Match(), 100.0, speeds=(1.0, 1.5), speed_by=by) for by in ("sample", "block", "process")}
+    seen = {
+        by: [
+            tuple(clock_of(rule, process=process).time(arm, "graph", 1, block).time_us for arm in (HEAD, BASELINE))
+            for process in range(8)
+            for block in range(8)
+        ]
+        for by, rule in rules.items()  # type: ignore[attr-defined]
+    }
+    assert {time for pairs in seen.values() for pair in pairs for time in pair} == {100.0, 150.0}
+    assert any(one != other for one, other in seen["sample"])
+    assert all(one == other for by in ("block", "process") for one, other in seen[by])
+    assert [len(set(seen["process"][8 * process : 8 * process + 8])) for process in range(8)] == [1] * 8
+    assert any(len(set(seen["block"][8 * process : 8 * process + 8])) == 2 for process in range(8))
+
+
+def test_the_devices_clock_is_scripted_as_a_rate_or_as_cycles() -> None:
+    """Cycles stay what they are whatever the time is."""
+    assert clock_of(Rule(Match(), 100.0)).time(HEAD, "graph", 1, 0).clock_mhz is None
+    assert clock_of(Rule(Match(), 100.0, clock_mhz=1980.0)).time(HEAD, "graph", 1, 0).clock_mhz == 1980.0
+    timing = clock_of(Rule(Match(), 100.0, noise_ratio=0.1, cycles=198_000.0)).time(HEAD, "graph", 1, 0)
+    assert timing.time_us != 100.0
+    assert timing.time_us * (timing.clock_mhz or 0) == pytest.approx(198_000.0)
+
+
+def test_limits_are_scripted_for_the_first_windows_or_for_all() -> None:
+    """Heat that passes, and a power limit that does not."""
+    script = ClockScript(1, (Rule(Match(), 1.0, throttled_by="heat", throttled_times=2, power_limited=True),))
+    limits = ScriptedLimits(script, REQUEST, 0)
+    assert [limits.stop().throttled_by for _ in range(4)] == ["heat", "heat", "", ""]
+    assert limits.stop().power_limited_by == "the power limit"
+    always = ScriptedLimits(ClockScript(1, (Rule(Match(), 1.0, throttled_by="heat"),)), REQUEST, 0)
+    assert {always.stop().throttled_by for _ in range(9)} == {"heat"}
+
+
+def test_activity_can_be_scripted_for_some_windows_of_a_measurement() -> None:
+    """Somebody who comes while samples are taken and is gone before they end."""
+    rule = Rule(Match(), 1.0, contended_by="pid 3 (make)", contended_windows=(2,))
+    activity = ScriptedActivity(ClockScript(1, (rule,)), REQUEST, 0, 5)
+    assert [activity.stop().contended_by for _ in range(4)] == ["", "", "pid 3 (make)", ""]
 
 
 def test_foreign_activity_is_scripted_for_the_first_measurements_or_for_all() -> None:

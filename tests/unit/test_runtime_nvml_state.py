@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_kernelperf.machine import Gpu, GpuState
-from pytest_kernelperf.runtime.nvml_state import gpus
+from pytest_kernelperf.runtime.nvml_state import gpus, open_state
 
 LIBRARY = """
 #include <string.h>
@@ -21,6 +21,10 @@ int nvmlDeviceGetCount_v2(unsigned* count) { *count = 2; return 0; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
     *device = (void*)(long)(index + 1);
     return index == 1 && LOST ? 15 : 0;
+}
+int nvmlDeviceGetHandleByPciBusId_v2(const char* place, void** device) {
+    *device = (void*)1L;
+    return strcmp(place, "0000:1b:00.0") ? 6 : 0;
 }
 int nvmlDeviceGetName(void* device, char* name, unsigned length) {
     strncpy(name, device == (void*)1 ? "NVIDIA H200" : "NVIDIA L4", length);
@@ -88,3 +92,14 @@ def test_without_a_library_or_its_permission_there_is_none(tmp_path: Path) -> No
     """Claim: nothing is raised."""
     assert gpus(build(tmp_path, init=9)) == ()
     assert gpus("libnvidia-ml-that-is-not-there.so.1") == ()
+
+
+def test_one_gpu_is_asked_by_its_place_again_and_again(tmp_path: Path) -> None:
+    """Claim: the state of the GPU at hand; None where there is no such GPU or library."""
+    read = open_state("0000:1b:00.0", build(tmp_path, reasons=0x40))
+    for _ in range(2):
+        state = read()
+        assert state is not None
+        assert (state.throttled_by, state.power_limit_w) == ("the hardware's temperature limit", 700.0)
+    assert open_state("0000:ff:00.0", str(tmp_path / "libnvidia-ml.so.1"))() is None
+    assert open_state("0000:1b:00.0", "libnvidia-ml-that-is-not-there.so.1")() is None

@@ -8,6 +8,7 @@ import pytest
 from strix_halo import CARD, PLACE, write_strix_halo
 
 from pytest_kernelperf.machine import GpuState
+from pytest_kernelperf.runtime.state import amd_state
 from pytest_kernelperf.runtime.sysfs import Card, cards, find_card, place_of
 
 FULL = GpuState(
@@ -142,3 +143,13 @@ def test_a_card_is_found_by_place_or_by_being_the_only_one() -> None:
     assert find_card((somewhere, there), PLACE) is None
     assert find_card((there,), "") is there
     assert find_card((here, there), "") is None
+
+
+def test_the_state_of_an_open_card_is_read_anew_each_time(root: Path) -> None:
+    """Claim: by PCI address; a card that is not there has none."""
+    read = amd_state(PLACE, root / "sys/class/drm")
+    assert read() == FULL
+    (sensors,) = (root / "sys/class/drm/card1/device/hwmon").iterdir()
+    (sensors / "power1_average").write_text("119000000\n")
+    assert getattr(read(), "power_w", None) == 119.0
+    assert amd_state("0000:01:00.0", root / "sys/class/drm")() is None
