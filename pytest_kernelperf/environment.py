@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_kernelperf.model import DeviceFacts
@@ -37,34 +38,33 @@ def describe_environment(facts: DeviceFacts, variables: dict[str, str], root: Pa
     found = {
         "kernel_release": platform.release(),
         "cpu_governor": _text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        "amdgpu_performance_level": _amdgpu(root, "power_dpm_force_performance_level"),
         "driver": facts.driver,
         "hip_version": facts.hip_version,
         "hip_python_version": facts.hip_python_version,
         "compiler": facts.compiler,
+        "firmware": facts.firmware,
+        "clock_policy": facts.clock_policy,
+        "power_limit": f"{facts.power_limit_w:g} W" if facts.power_limit_w is not None else "",
         **{name: variables[name] for name in VARIABLES if name in variables},
     }
     return {name: value for name, value in found.items() if value}
 
 
-def differing_environment(then: dict[str, str], now: dict[str, str]) -> list[str]:
-    """Name what changed: ``compiler: g++ 12.2.0 -> g++ 13.1.0``."""
+def differing_environment(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Name what changed: ``compiler: g++ 12.2.0 -> g++ 13.1.0``.
+
+    A variable that is missing was not set. Another fact that one side lacks was not known there, which is no change.
+    """
     return [
         f"{name}: {then.get(name, 'not set')} -> {now.get(name, 'not set')}"
         for name in sorted({*then, *now})
-        if then.get(name) != now.get(name)
+        if then.get(name) != now.get(name) and (name in VARIABLES or (name in then and name in now))
     ]
 
 
 def process_environment() -> dict[str, str]:
     """Return this process's environment variables."""
     return dict(os.environ)
-
-
-def _amdgpu(root: Path, name: str) -> str:
-    for path in sorted((root / "sys/class/drm").glob(f"card*/device/{name}")):
-        return _text(path)
-    return ""
 
 
 def _text(path: Path) -> str:

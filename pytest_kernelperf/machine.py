@@ -28,6 +28,17 @@ class GpuState(Frozen, frozen=True):
     throttled_by: str = ""
 
 
+class SpeedPolicy(Frozen, frozen=True):
+    """What holds a device's speed where it is besides its hardware; empty or None where it is not known.
+
+    ``firmware`` names versions, ``clock_policy`` what decides the clocks (``auto``, a governor, application clocks).
+    """
+
+    firmware: str = ""
+    clock_policy: str = ""
+    power_limit_w: float | None = None
+
+
 class Gpu(Frozen, frozen=True):
     """A GPU as the kernel's files (KFD) or NVML describe it.
 

@@ -219,7 +219,8 @@ class DeviceFacts(Frozen, frozen=True):
     """The device and the HIP library that answers for it.
 
     ``compute_units`` is what starvation is judged by; ``hip_compute_units`` what HIP reports (half on
-    RDNA, where it counts work-group processors). None: not known.
+    RDNA, where it counts work-group processors). ``firmware``, ``clock_policy`` and ``power_limit_w`` hold its speed
+    where it is. None or empty: not known.
     """
 
     runtime: RuntimeName
@@ -241,6 +242,9 @@ class DeviceFacts(Frozen, frozen=True):
     hip_python_version: str = ""
     compiler: str = ""
     driver: str = ""
+    firmware: str = ""
+    clock_policy: str = ""
+    power_limit_w: float | None = None
 
 
 # --- what was measured ------------------------------------------------------------------------
@@ -386,6 +390,35 @@ class StoredComparison(Frozen, frozen=True):
     slower: bool = False
 
 
+class CreepStep(Frozen, frozen=True):
+    """One accepted change of a case: the day (UTC), its reason, new / old time; None: the two were not compared.
+
+    The change that is being judged has no day yet, and is the last one.
+    """
+
+    day: str
+    reason: str
+    ratio: float | None
+
+
+class Creep(Frozen, frozen=True):
+    """How much slower a case has become in accepted steps since its fastest accepted figure, of the day ``since``.
+
+    ``change_ratio`` is the product of the steps' ratios, each taken side by side on its day, so that what the machine
+    did meanwhile is not in it. ``allowed_ratio`` is the budget, 1.05 for 5 %.
+    """
+
+    since: str
+    change_ratio: float
+    allowed_ratio: float
+    steps: tuple[CreepStep, ...]
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the steps together are more than the budget allows."""
+        return self.change_ratio > self.allowed_ratio
+
+
 class Verdict(str, Enum):
     """What the guard says of a case."""
 
@@ -461,6 +494,7 @@ class Record(Frozen, frozen=True):
     notes: tuple[str, ...] = ()
     mutation_of: str = ""
     cache: Cache = "warm"
+    creep: Creep | None = None
 
 
 class Run(Frozen, frozen=True):

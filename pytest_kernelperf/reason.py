@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_kernelperf.model import Comparison, LaunchFill, Mismatch, StoredComparison
+from pytest_kernelperf.model import Comparison, Creep, CreepStep, LaunchFill, Mismatch, StoredComparison
 from pytest_kernelperf.units import (
     describe_change,
     format_bytes,
+    format_change,
     format_count,
     format_counted,
     format_floor,
@@ -154,6 +155,23 @@ def stored(comparison: StoredComparison) -> str:
         f"{format_counted(comparison.processes, 'process', 'processes')} against {comparison.stored_processes} "
         f"stored on {format_counted(comparison.stored_days, 'day')}){gate}"
     )
+
+
+def creep(found: Creep) -> str:
+    """What a case's accepted steps add up to, beyond its budget, with the steps."""
+    count = format_counted(len(found.steps), "accepted step")
+    steps = ", ".join(_creep_step(step) for step in found.steps)
+    return (
+        f"{describe_change(found.change_ratio)} than the figure accepted on {found.since}, in {count}, "
+        f"beyond the budget of {format_tolerance(found.allowed_ratio)}: {steps}"
+    )
+
+
+def _creep_step(step: CreepStep) -> str:
+    change = "not compared" if step.ratio is None else format_change(step.ratio)
+    if not step.day:
+        return f"{change} by this change"
+    return f"{change} on {step.day}" + (f" ({step.reason})" if step.reason else "")
 
 
 def _change(comparison: Comparison, against: str) -> str:

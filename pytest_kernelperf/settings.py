@@ -35,6 +35,7 @@ class CaseSettings:
     processes: int = 5
     cache: Cache = "warm"
     dwell_s: float = 0.0
+    creep: float = 0.05
 
     def tolerance_ratio(self, runtime: RuntimeName) -> float:
         """Smallest relative slowdown that counts on a runtime (0.01 is 1 %)."""
@@ -53,6 +54,8 @@ class Target:
 class Settings:
     """All settings of one run.
 
+    ``full``: time cases too whose instructions did not change. ``extend``: and add today's processes of the accepted
+    binaries to their baselines.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
 
@@ -63,6 +66,7 @@ class Settings:
     target: Target | None = None
     case: CaseSettings = CaseSettings()
     full: bool = False
+    extend: bool = False
     update_reason: str | None = None
     case_timeout_s: float = 120.0
     wait_s: float = 1800.0
@@ -77,6 +81,7 @@ class Settings:
             "runtime": self.runtime,
             "target": target,
             "full": str(self.full).lower(),
+            "extending": str(self.extend).lower(),
             "updating": str(self.update_reason is not None).lower(),
             "update_reason": self.update_reason or "",
             "command": self.command,
@@ -104,6 +109,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         processes=_whole(text["kernelperf_processes"], "kernelperf_processes", 3, 64),
         cache=_cache(text["kernelperf_cache"], "kernelperf_cache"),
         dwell_s=_number(text["kernelperf_dwell_s"], "kernelperf_dwell_s", 0.0, 60.0),
+        creep=_share(text["kernelperf_creep"], "kernelperf_creep"),
     )
     script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
     last_level = text["kernelperf_last_level_bytes"]
@@ -115,7 +121,8 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         runtime=_runtime(str(option("kernelperf_runtime") or "auto")),
         target=_target(text["kernelperf_target"]),
         case=case,
-        full=bool(option("kernelperf_full")),
+        full=bool(option("kernelperf_full") or option("kernelperf_extend")),
+        extend=bool(option("kernelperf_extend")),
         update_reason=None if reason is None else _reason(str(reason)),
         case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),
         wait_s=_number(text["kernelperf_wait_s"], "kernelperf_wait_s", 0.0, 86400.0),
@@ -144,6 +151,7 @@ def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettin
         "processes": lambda text, name: _whole(text, name, 3, 64),
         "cache": _cache,
         "dwell_s": lambda text, name: _number(text, name, 0.0, 60.0),
+        "creep": _share,
     }
     changes = {name: readers[name](str(value), f"marker keyword {name}") for name, value in keywords.items()}
     return dataclasses.replace(base, **changes)
@@ -178,8 +186,11 @@ def _runtime(text: str) -> str:
 
 
 def _tolerance(text: str, name: str) -> float | None:
-    if text in ("", "None"):
-        return None
+    return None if text in ("", "None") else _share(text, name)
+
+
+def _share(text: str, name: str) -> float:
+    """Return a share of a time: ``0.01`` or ``1%``."""
     percent = text.endswith("%")
     value = _number(text.rstrip("% "), name, 0.0, 99.0 if percent else 0.99)
     return value / 100 if percent else value

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from pytest_kernelperf.baseline.format import RESTORE, Baseline, BaselineCase
+from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
+from pytest_kernelperf.baseline.format import RESTORE
 from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.baseline.store import BaselineStore, read_file
 from pytest_kernelperf.code_object import read_kernels

@@ -20,7 +20,8 @@ from filelock import FileLock, Timeout
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import flush_folder, remove_temporaries, write_atomically
 from pytest_kernelperf.baseline import format as baseline_format
-from pytest_kernelperf.baseline.format import RESTORE, Baseline
+from pytest_kernelperf.baseline.entry import Baseline
+from pytest_kernelperf.baseline.format import RESTORE
 from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.model import SourceBundle, digest_of_bytes
 

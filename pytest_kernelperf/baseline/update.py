@@ -11,13 +11,10 @@ from collections.abc import Iterable
 import msgspec
 
 from pytest_kernelperf import units
-from pytest_kernelperf.baseline.format import (
-    VERSION,
-    Baseline,
-    BaselineCase,
-    DeviceSummary,
-    ProcessSamples,
-)
+from pytest_kernelperf.baseline.entry import Baseline, BaselineCase, DeviceSummary, ProcessSamples
+from pytest_kernelperf.baseline.facts import under, with_facts
+from pytest_kernelperf.baseline.format import VERSION
+from pytest_kernelperf.baseline.history import with_history
 from pytest_kernelperf.model import DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
 
 STORED = frozenset({Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED})
@@ -30,7 +27,8 @@ KEPT = frozenset({Verdict.IDENTICAL, Verdict.UNCHANGED})
 class Acceptance(Frozen, frozen=True):
     """Who accepts, what and when: what is the same for all cases of a kernel in one run.
 
-    ``day`` is the UTC day, ``2026-03-01``; ``test_module`` posix, relative to the project's root.
+    ``day`` is the UTC day, ``2026-03-01``; ``test_module`` posix, relative to the project's root; ``environment`` the
+    facts that the run was measured under.
     """
 
     kernel: str
@@ -39,6 +37,7 @@ class Acceptance(Frozen, frozen=True):
     reason: str
     day: str
     tool_version: str
+    environment: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Update(Frozen, frozen=True):
@@ -64,7 +63,7 @@ def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptan
                 f"{record.case}: {_refusal(record)}; {'its old baseline stays' if key in cases else 'not stored'}"
             )
             continue
-        case = _accept(record, plan, processes, acceptance)
+        case = with_history(_accept(record, plan, processes, acceptance), cases.get(key), record)
         accepted.append(f"{record.case}: {describe(cases.get(key), case)}")
         cases[key] = case
     baseline = _next(old, cases, acceptance, any_accepted=bool(accepted))
@@ -88,14 +87,14 @@ def _how(case: BaselineCase) -> str:
     return f"{case.mode} cold" if case.cache_state == "cold" else case.mode
 
 
-def clean_processes(record: Record, day: str) -> tuple[ProcessSamples, ...]:
-    """Take the head's samples in the record's mode, process by process, without what was contended or invalid."""
+def clean_processes(record: Record, day: str, arm: str = "head") -> tuple[ProcessSamples, ...]:
+    """Take an arm's samples in the record's mode, process by process, without what was contended or invalid."""
     times: dict[int, list[float]] = {}
     rounds: dict[int, int] = {}
     for measurement in sorted(record.measurements, key=lambda measurement: measurement.process):
         if measurement.mode != record.mode or measurement.contended_by or measurement.invalid:
             continue
-        times.setdefault(measurement.process, []).extend(map(rounded_us, measurement.times_us("head")))
+        times.setdefault(measurement.process, []).extend(map(rounded_us, measurement.times_us(arm)))
         rounds.setdefault(measurement.process, measurement.rounds)
     return tuple(ProcessSamples(day, rounds[process], tuple(taken)) for process, taken in times.items() if taken)
 
@@ -128,7 +127,7 @@ def _accept(record: Record, plan: Plan, processes: tuple[ProcessSamples, ...], a
         object_digest=record.object_digest,
         instruction_digests={name: digest for name, digest in record.instruction_digests.items() if name in kernels},
         resources={name: values for name, values in record.resources.items() if name in kernels},
-        processes=processes,
+        processes=under(processes, acceptance.environment),
         moved_bytes=record.moved_bytes,
         reason=acceptance.reason,
         accepted_at=acceptance.day,
@@ -151,7 +150,8 @@ def _next(
         return None
     device = DeviceSummary.of(acceptance.device) if any_accepted or old is None else old.device
     ordered = tuple(cases[key] for key in sorted(cases))
-    return Baseline(VERSION, acceptance.kernel, acceptance.device.key, device, acceptance.test_module, ordered)
+    baseline = Baseline(VERSION, acceptance.kernel, acceptance.device.key, device, acceptance.test_module, ordered)
+    return with_facts(baseline, old, acceptance.environment)
 
 
 def _without_floors(plan: Plan) -> Plan:

@@ -27,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="",
         help="store what is measured as the accepted baselines",
     )
+    group.addoption(
+        "--extend-baselines",
+        dest="kernelperf_extend",
+        action="store_true",
+        help="time all cases and add today's processes of the accepted binaries to their baselines; accepts nothing",
+    )
     for name, (default, text) in _ini().items():
         parser.addini(name, text, default=default)
 
@@ -34,7 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker, and the guard's own hooks when it is asked for."""
     config.addinivalue_line("markers", MARKER)
-    if config.getoption("kernelperf") or config.getoption("kernelperf_update") is not None:
+    asked = config.getoption("kernelperf") or config.getoption("kernelperf_extend")
+    if asked or config.getoption("kernelperf_update") is not None:
         from pytest_kernelperf.plugin.active import activate
 
         activate(config)

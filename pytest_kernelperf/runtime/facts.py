@@ -13,6 +13,7 @@ from pytest_kernelperf.model import DeviceFacts
 from pytest_kernelperf.runtime import kfd
 from pytest_kernelperf.runtime.cpu_facts import device_key, read_processor
 from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.speed_policy import amd_policy, nvidia_policy, processor_policy
 
 # Theoretical GB/s where memory clock and width mislead: LPDDR5X-8000 moves eight words per reported clock on a
 # 256-bit bus, not the two of other double data rate memory.
@@ -37,7 +38,7 @@ def read_facts(device: Device, root: Path = Path("/"), environment: Mapping[str,
 
 def _cpu_facts(device: Device, root: Path) -> DeviceFacts:
     processor = read_processor(root)
-    compiler = _cpu_compiler(device)
+    compiler, policy = _cpu_compiler(device), processor_policy(root)
     return DeviceFacts(
         runtime="cpu",
         library=str(device.chosen.amdhip64),
@@ -51,6 +52,8 @@ def _cpu_facts(device: Device, root: Path) -> DeviceFacts:
         total_memory_bytes=processor.memory_bytes,
         compiler=compiler,
         driver=f"Linux {os.uname().release}",
+        firmware=policy.firmware,
+        clock_policy=policy.clock_policy,
         **_common(device),
     )
 
@@ -68,6 +71,8 @@ def _gpu_facts(device: Device, root: Path, environment: Mapping[str, str]) -> De
         units, source = common["hip_compute_units"], "hipDeviceAttributeMultiprocessorCount"
     prefix, unit = (architecture.replace("_", ""), "sm") if device.chosen.name == "cuda" else (architecture, "cu")
     (total,) = device.call("hipDeviceTotalMem", device.index)
+    place = device.text("hipDeviceGetPCIBusId").strip()
+    policy = nvidia_policy(place) if device.chosen.name == "cuda" else amd_policy(place, root)
     return DeviceFacts(
         runtime=device.chosen.name,
         library=str(device.chosen.amdhip64),
@@ -82,6 +87,9 @@ def _gpu_facts(device: Device, root: Path, environment: Mapping[str, str]) -> De
         last_level_bytes=last_level_bytes(node, architecture),
         compiler=_hiprtc_version(device),
         driver=_driver(device, root),
+        firmware=policy.firmware,
+        clock_policy=policy.clock_policy,
+        power_limit_w=policy.power_limit_w,
         **common,
     )
 

@@ -13,8 +13,10 @@ import msgspec
 from pytest_kernelperf import __version__
 from pytest_kernelperf.atomic_write import write_atomically
 from pytest_kernelperf.baseline.check import KnownCases, drop_stale, problems
+from pytest_kernelperf.baseline.entry import Baseline
+from pytest_kernelperf.baseline.extend import extend
 from pytest_kernelperf.baseline.store import BaselineStore
-from pytest_kernelperf.baseline.update import Acceptance, update
+from pytest_kernelperf.baseline.update import Acceptance, Update, update
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import CodeObject, DeviceFacts, Record, Run, SourceBundle
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
@@ -87,12 +89,12 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
         write_run(settings.out / "run.json", run)
     except (KernelperfError, OSError) as error:
         failures.append(f"the run file was not written: {error}")
-    if settings.update_reason is not None:
-        _update(run, settings, store, known_cases, lines, failures)
+    if settings.update_reason is not None or settings.extend:
+        _store(run, settings, store, known_cases, lines, failures)
     return Ending(tuple(lines), tuple(failures))
 
 
-def _update(
+def _store(
     run: Run,
     settings: Settings,
     store: BaselineStore,
@@ -113,23 +115,39 @@ def _update(
             reason=settings.update_reason or "",
             day=run.started_at[:10],
             tool_version=run.tool_version,
+            environment=run.environment,
         )
         try:
             with store.hold(run.device.key):
-                result = update(store.read(run.device.key, kernel), records, acceptance)
-                if result.baseline is not None:
+                baseline, said = _next_baseline(store.read(run.device.key, kernel), records, acceptance, settings)
+                if baseline is not None:
                     objects = shelf.objects({r.object_digest for r in records})
                     sources = shelf.sources({r.source_digest for r in records})
-                    store.write(run.device.key, result.baseline, objects, sources)
-            lines.extend(f"stored   {line}" for line in result.accepted)
-            lines.extend(f"refused  {line}" for line in result.refused)
+                    store.write(run.device.key, baseline, objects, sources)
+            lines.extend(said)
         except (KernelperfError, OSError) as error:
             failures.append(f"baselines of {kernel} were not stored: {error}")
-    try:
-        lines.extend(drop_stale(store, known_cases, settings.root))
-        for file in store.files():
-            failures.extend(problems(file, known_cases, settings.root))
-    except (KernelperfError, OSError) as error:
-        failures.append(str(error))
-    if not any(line.startswith("stored") for line in lines):
+    if settings.update_reason is not None:
+        try:
+            lines.extend(drop_stale(store, known_cases, settings.root))
+            for file in store.files():
+                failures.extend(problems(file, known_cases, settings.root))
+        except (KernelperfError, OSError) as error:
+            failures.append(str(error))
+    if not any(line.startswith(("stored", "extended")) for line in lines):
         lines.append("no baseline changed")
+
+
+def _next_baseline(
+    old: Baseline | None, records: list[Record], acceptance: Acceptance, settings: Settings
+) -> tuple[Baseline | None, list[str]]:
+    """Return a kernel's next baseline (None: nothing changes) and a line for each case that was asked for."""
+    result = Update(None, (), ())
+    if settings.update_reason is not None:
+        result = update(old, records, acceptance)
+    said = [*(f"stored   {line}" for line in result.accepted), *(f"refused  {line}" for line in result.refused)]
+    if not settings.extend:
+        return result.baseline, said
+    found = extend(result.baseline or old, records, acceptance.day, acceptance.environment)
+    said += [*(f"extended {line}" for line in found.extended), *(f"left     {line}" for line in found.left)]
+    return found.baseline or result.baseline, said

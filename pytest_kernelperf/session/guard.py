@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from pytest_kernelperf import judge
-from pytest_kernelperf.baseline.format import Baseline, BaselineCase
+from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError, WorkerCrashed, WorkerHung

@@ -8,15 +8,15 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from pytest_kernelperf import judge
-from pytest_kernelperf.baseline.format import BaselineCase
+from pytest_kernelperf import judge, reason
+from pytest_kernelperf.baseline.entry import BaselineCase
+from pytest_kernelperf.baseline.history import accepted_ratio, creep_of
 from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.model import DeviceFacts, Measurement, Record, Verdict
-from pytest_kernelperf.reason import resources_changed
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -53,7 +53,7 @@ def record_of(work: Work, test: str) -> Record:
         comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
         stored=work.evidence.stored,
     )
-    return _with_times(_with_subject(record, work), work)
+    return _with_creep(_with_times(_with_subject(record, work), work), work)
 
 
 def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> None:
@@ -114,7 +114,7 @@ def _resource_notes(work: Work) -> tuple[str, ...]:
     """Say what the kernels use more or less of than the accepted ones: often why a time has changed."""
     if work.subject is None or work.accepted is None:
         return ()
-    return resources_changed(work.accepted.resources, work.subject.resources)
+    return reason.resources_changed(work.accepted.resources, work.subject.resources)
 
 
 def _with_subject(record: Record, work: Work) -> Record:
@@ -156,6 +156,24 @@ def _with_times(record: Record, work: Work) -> Record:
             record, mode=work.accepted.mode, time_us=work.accepted.time_us, time_is_stored=True
         )
     return record
+
+
+def _with_creep(record: Record, work: Work) -> Record:
+    """Add what the case's accepted steps add up to, and say so where it is more than its budget."""
+    if work.accepted is None:
+        return record
+    verdict = record.decision.verdict
+    stores = verdict is Verdict.IMPROVED and work.evidence.update_reason is not None
+    counts = stores or verdict in (Verdict.REGRESSED, Verdict.ACCEPTED)
+    creep = creep_of(work.accepted, work.settings.creep, accepted_ratio(record) if counts else None)
+    if creep is None or not creep.exceeded:
+        return msgspec.structs.replace(record, creep=creep)
+    if verdict is not Verdict.REGRESSED:
+        return msgspec.structs.replace(record, creep=creep, notes=(*record.notes, f"creep: {reason.creep(creep)}"))
+    if len(creep.steps) == 1:  # the change itself, of which all is said
+        return msgspec.structs.replace(record, creep=creep)
+    said = f"{record.decision.reason}; accepting it would make the case {reason.creep(creep)}"
+    return msgspec.structs.replace(record, creep=creep, decision=msgspec.structs.replace(record.decision, reason=said))
 
 
 def _middle_host_us(measurements: tuple[Measurement, ...]) -> float | None:

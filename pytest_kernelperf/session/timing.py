@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pytest_kernelperf.baseline.format import BaselineCase
+from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, Comparison, Measurement, Mode, RuntimeName, StoredComparison

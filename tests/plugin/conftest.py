@@ -123,6 +123,13 @@ class GuardedProject:
             for record in self.run_file()["records"]
         }
 
+    def notes(self) -> dict[str, str]:
+        """Return ``variant-tokens`` -> all notes of the last run, joined."""
+        return {
+            f"{record['case']['variant']}-{record['case']['tokens']}": "; ".join(record["notes"])
+            for record in self.run_file()["records"]
+        }
+
     def baseline(self) -> Path:
         """Return the only baseline file."""
         (path,) = (self.path / "baselines").glob("*/scale.json")

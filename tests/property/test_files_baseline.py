@@ -8,13 +8,18 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_kernelperf.baseline.format import Baseline, BaselineCase, ProcessSamples, decode, encode
+from pytest_kernelperf.baseline.entry import AcceptedStep, Anchor, Baseline, BaselineCase, ProcessSamples
+from pytest_kernelperf.baseline.extend import MOST_DAYS, extend
+from pytest_kernelperf.baseline.facts import under, with_facts
+from pytest_kernelperf.baseline.format import decode, encode
+from pytest_kernelperf.baseline.history import MOST_STEPS, creep_of, steps_of, with_history
 from pytest_kernelperf.baseline.update import Acceptance, update
 from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.model import (
     BufferArgument,
     BufferSpec,
     CaseId,
+    Comparison,
     CopyStep,
     Decision,
     FillStep,
@@ -72,7 +77,12 @@ processes = st.builds(
     rounds=st.integers(1, 200),
     times_us=st.lists(times_us, min_size=1, max_size=20).map(tuple),
 )
-cases = st.builds(
+ratios = st.floats(min_value=1e-300, max_value=1e9, exclude_min=True)
+accepted_steps = st.lists(
+    st.builds(AcceptedStep, day=days, reason=texts, ratio=st.none() | ratios), min_size=1, max_size=8
+).map(tuple)
+anchors = st.builds(Anchor, day=days, time_us=times_us, mode=st.sampled_from(["graph", "queued"]))
+first_accepted = st.builds(
     BaselineCase,
     variant=names,
     tokens=counts,
@@ -95,15 +105,30 @@ cases = st.builds(
     cache=st.sampled_from([msgspec.UNSET, "cold"]),
     operations=st.just(msgspec.UNSET) | st.integers(1, 2**62),
 )
+accepted_anew = st.builds(
+    lambda case, anchor, steps: msgspec.structs.replace(case, anchor=anchor, steps=steps),
+    first_accepted,
+    anchors,
+    accepted_steps,
+)
+cases = first_accepted | accepted_anew
 
 
-def in_order(cases: list[BaselineCase]) -> Baseline:
-    """A baseline of these cases, in the order that files have."""
+def in_order(cases: list[BaselineCase], facts: dict[str, str]) -> Baseline:
+    """A baseline of these cases, in the order that files have, all but the first processes naming their facts."""
     ordered = sorted(cases, key=lambda case: (case.variant, case.tokens))
-    return msgspec.structs.replace(BASELINE, cases=tuple(ordered))
+    named = [
+        msgspec.structs.replace(case, processes=(case.processes[0], *under(case.processes[1:], facts)))
+        for case in ordered
+    ]
+    return with_facts(msgspec.structs.replace(BASELINE, cases=tuple(named)), None, facts)
 
 
-baselines = st.lists(cases, min_size=1, max_size=4, unique_by=lambda case: (case.variant, case.tokens)).map(in_order)
+baselines = st.builds(
+    in_order,
+    st.lists(cases, min_size=1, max_size=4, unique_by=lambda case: (case.variant, case.tokens)),
+    st.dictionaries(texts, texts, max_size=3),
+)
 
 
 def damaged(data: bytes) -> st.SearchStrategy[bytes]:
@@ -146,7 +171,9 @@ def test_damage_is_refused_with_a_sentence_or_is_a_baseline(data: bytes) -> None
 
 def entry(case: BaselineCase) -> bytes:
     """A case's block of lines, as it stands between the others."""
-    text = encode(msgspec.structs.replace(BASELINE, cases=(case,)))
+    named = {process.environment: dict[str, str]() for process in case.processes}
+    facts = {key: value for key, value in named.items() if key is not msgspec.UNSET} or msgspec.UNSET
+    text = encode(msgspec.structs.replace(BASELINE, cases=(case,), environments=facts))
     return text[text.index(b"    {") : text.index(b"\n  ],\n")]
 
 
@@ -179,3 +206,75 @@ def test_an_entry_that_is_not_accepted_anew_stays_to_the_byte(baseline: Baseline
         kept = after is None or case not in accepted
         assert kept == (after is None or after.case(case.variant, case.tokens) == case)
         assert not kept or entry(case) in text
+
+
+@given(first_accepted, st.lists(st.none() | ratios, min_size=1, max_size=12))
+def test_all_steps_are_kept_with_the_first_figure(case: BaselineCase, accepted: list[float | None]) -> None:
+    """Claim: however often a case is accepted anew, its anchor stays and its steps are in their order."""
+    entry_now = case
+    for ratio in accepted:
+        record = compared_record(entry_now, ratio)
+        entry_now = with_history(msgspec.structs.replace(case, accepted_at="2026-03-02"), entry_now, record)
+    assert entry_now.anchor == Anchor(case.accepted_at, case.time_us, case.mode)
+    assert [step.ratio for step in steps_of(entry_now)] == accepted
+
+
+@given(accepted_anew, st.floats(0, 0.5), st.none() | ratios)
+def test_creep_is_the_rise_from_the_fastest_figure_and_never_a_gain(
+    case: BaselineCase, allowed: float, further: float | None
+) -> None:
+    """Claim: whatever a file says of its steps, the rise is a finite number of at least 1."""
+    creep = creep_of(case, allowed, further)
+    assert creep is not None
+    assert 1 <= creep.change_ratio < float("inf")
+    assert creep.exceeded == (creep.change_ratio > 1 + allowed)
+
+
+def test_more_steps_than_are_kept_become_one_with_their_product() -> None:
+    """Claim: a file does not grow for ever, and what was lost in its steps stays."""
+    case = BASELINE.cases[0]
+    for _ in range(MOST_STEPS + 50):
+        case = with_history(BASELINE.cases[0], case, compared_record(case, 1.001))
+    assert len(steps_of(case)) == MOST_STEPS
+    creep = creep_of(case, 0.05)
+    assert creep is not None
+    assert abs(creep.change_ratio / 1.001 ** (MOST_STEPS + 50) - 1) < 1e-9
+    assert decode(encode(msgspec.structs.replace(BASELINE, cases=(case,))), "again").cases == (case,)
+
+
+@given(first_accepted, st.lists(days, min_size=1, max_size=12, unique=True))
+def test_an_entry_gains_a_process_of_each_day_and_keeps_the_first_and_the_newest(
+    case: BaselineCase, further: list[str]
+) -> None:
+    """Claim: bounded, in order of days, byte-stable when asked twice on a day, and all else stays as accepted."""
+    baseline = in_order([case], {})
+    for day in sorted(further):
+        before = baseline.cases[0]
+        found = extend(baseline, [compared_record(case, 1.0)], day, {"driver": day})
+        assert (found.baseline is None) == (day in {process.day for process in before.processes})
+        baseline = found.baseline or baseline
+        assert extend(baseline, [compared_record(case, 1.0)], day, {"driver": day}).baseline is None
+    after = baseline.cases[0]
+    stored = [process.day for process in after.processes]
+    first = min(process.day for process in case.processes)
+    assert after.days <= max(MOST_DAYS, case.days)
+    assert first in stored or min(further) < first
+    assert msgspec.structs.replace(after, processes=case.processes) == case
+    assert decode(encode(baseline), "again") == baseline
+
+
+def compared_record(case: BaselineCase, ratio: float | None) -> Record:
+    """A record of the case, compared side by side with its accepted binary where there is a ratio."""
+    samples = (Sample("head", 0, 0, 1.5, 0.1), Sample("baseline", 0, 1, 1.5, 0.1))
+    comparisons = [] if ratio is None else [Comparison(
+        "head", "baseline", "graph", ratio, None, None, 0.95, 5, 0, 0, 20, 1e-5, 1.01, 0.0, 1.5, 1.5
+    )]  # fmt: skip
+    return Record(
+        case=CaseId(BASELINE.kernel, case.variant, case.tokens),
+        test="",
+        decision=Decision(Verdict.UNCHANGED, False, "", ""),
+        mode=case.mode,
+        cache=case.cache_state,
+        measurements=(Measurement(0, case.mode, 200, 1, samples),),
+        comparisons=tuple(comparisons),
+    )

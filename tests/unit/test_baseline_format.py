@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from pytest_kernelperf.baseline import format as baseline_format
-from pytest_kernelperf.baseline.format import Baseline, decode, encode
+from pytest_kernelperf.baseline.entry import AcceptedStep, Anchor, Baseline
+from pytest_kernelperf.baseline.format import decode, encode
 from pytest_kernelperf.errors import BaselineError
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "baseline.json"
@@ -234,3 +235,75 @@ def test_a_refusal_is_one_short_printable_line(text: bytes, place: str) -> None:
     sentence = refusal(data.replace(b"54.8848", b"NaN") if place == "cut off" else data)
     assert sentence.isprintable()
     assert len(sentence) < 1000
+
+
+HISTORY: dict[str, Any] = {
+    "anchor": {"day": "2026-01-01", "time_us": 50.0, "mode": "graph"},
+    "steps": [{"day": "2026-02-01", "reason": "new router", "ratio": 1.03}],
+}
+
+
+def test_a_case_keeps_its_first_figure_and_the_steps_since(text: bytes) -> None:
+    """Claim: a history comes back to the byte; an entry without one is read as before and has none."""
+    assert b'"anchor"' not in text
+    baseline = decode(changed(text, lambda value: case_of(value).update(HISTORY)), NAME)
+    assert decode(encode(baseline), NAME) == baseline
+    assert baseline.cases[0].anchor == Anchor("2026-01-01", 50.0, "graph")
+    assert baseline.cases[0].steps == (AcceptedStep("2026-02-01", "new router", 1.03),)
+
+
+@pytest.mark.parametrize(
+    ("history", "words"),
+    [
+        ({"steps": [{**HISTORY["steps"][0], "ratio": 0}]}, "field steps[0].ratio: expected a number > 0.0"),
+        ({"steps": [{**HISTORY["steps"][0], "ratio": -1.0}]}, "field steps[0].ratio: expected a number > 0.0"),
+        ({"steps": [{**HISTORY["steps"][0], "ratio": 1e300}]}, "field steps[0].ratio: expected a number <= "),
+        ({"steps": [{**HISTORY["steps"][0], "ratio": "1"}]}, "field steps[0].ratio: expected "),
+        ({"steps": [{**HISTORY["steps"][0], "day": "today"}]}, "field steps[0].day: expected text matching regex"),
+        ({"steps": [{**HISTORY["steps"][0], "reason": "x" * 4001}]}, "field steps[0].reason: expected text"),
+        ({"steps": [{"day": "2026-02-01"}]}, "has no field `reason`"),
+        ({"steps": []}, "field steps: expected a list of length >= 1"),
+        ({"steps": HISTORY["steps"] * 1001}, "field steps: expected a list of length <= 1000"),
+        ({"anchor": {**HISTORY["anchor"], "time_us": 0}}, "field anchor.time_us: expected a number > 0.0"),
+        ({"anchor": None}, "field anchor: expected "),
+        ({"anchor": {**HISTORY["anchor"], "more": 1}}, "has an unknown field `more`"),
+    ],
+)
+def test_a_history_that_is_none_is_refused_by_case_and_field(text: bytes, history: Any, words: str) -> None:
+    """Claim: a hostile step is one sentence; it never reaches arithmetic."""
+    sentence = refusal(changed(text, lambda value: case_of(value).update({**HISTORY, **history})))
+    assert sentence.startswith(f"{NAME}: case fused_column_tiles at 512 tokens: ")
+    assert words in sentence
+
+
+@pytest.mark.parametrize("lost", ["anchor", "steps"])
+def test_half_a_history_is_refused(text: bytes, lost: str) -> None:
+    """Claim: steps without the figure they began at, or the other way round, are damage."""
+    half = {name: value for name, value in HISTORY.items() if name != lost}
+    sentence = refusal(changed(text, lambda value: case_of(value).update(half)))
+    assert "has an anchor without steps, or steps without an anchor" in sentence
+
+
+def test_a_process_names_its_facts_and_they_must_be_there(text: bytes) -> None:
+    """Claim: facts stand once in a file; a key of none, or a malformed one, is refused."""
+    key = "0123456789ab"
+
+    def name_facts(value: dict[str, Any], environments: Any, named: str = key) -> None:
+        value.update(environments=environments)
+        case_of(value)["processes"][1]["environment"] = named
+
+    baseline = decode(changed(text, lambda value: name_facts(value, {key: {"driver": "580"}})), NAME)
+    assert decode(encode(baseline), NAME) == baseline
+    first, second = baseline.cases[0].processes[:2]
+    assert (baseline.facts_of(first), baseline.facts_of(second)) == ({}, {"driver": "580"})
+    lost = refusal(changed(text, lambda value: name_facts(value, {"0" * 12: {}})))
+    assert f"field processes[1].environment: names {key}, which is not among environments" in lost
+    for environments, named, words in (
+        ({key: {"driver": "x" * 401}}, key, "expected text of length <= 400"),
+        ({key: {"driver": 1}}, key, "expected text"),
+        ({"../x": {}}, key, "environments"),
+        ({}, key, "environments"),
+        ({key: {}}, "../../etc/passwd", "processes[1].environment"),
+    ):
+        sentence = refusal(changed(text, lambda value: name_facts(value, environments, named)))  # noqa: B023 (called here)
+        assert words in sentence

@@ -15,7 +15,8 @@ import pytest
 from filelock import FileLock
 
 from pytest_kernelperf.baseline import store as store_module
-from pytest_kernelperf.baseline.format import Baseline, decode
+from pytest_kernelperf.baseline.entry import Baseline
+from pytest_kernelperf.baseline.format import decode
 from pytest_kernelperf.baseline.store import BaselineStore, read_file
 from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.model import SourceBundle, digest_of_bytes

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from pytest_kernelperf.baseline.format import Baseline, decode, encode
+from pytest_kernelperf.baseline.entry import Baseline
+from pytest_kernelperf.baseline.format import decode, encode
 from pytest_kernelperf.baseline.update import Acceptance, rounded_us, update
 from pytest_kernelperf.model import CaseId, Decision, Floor, LaunchStep, Measurement, Record, Sample, Verdict
 from pytest_kernelperf.report.run_file import read_run
