@@ -8,12 +8,19 @@ from pathlib import Path
 import click
 
 from pytest_kernelperf import __version__, strict_json
+from pytest_kernelperf.baseline.calibration_summary import summarise
+from pytest_kernelperf.calibrate.command import calibrate as run_calibration
+from pytest_kernelperf.calibrate.text import render_outcome
+from pytest_kernelperf.calibrate.wish import MODES, Wish
 from pytest_kernelperf.doctor.diagnosis import diagnose
 from pytest_kernelperf.doctor.examination import HERE, examine
 from pytest_kernelperf.doctor.text import render_diagnosis
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.model import Mode
 from pytest_kernelperf.report.run_file import read_run
+from pytest_kernelperf.report.telling import telling
 from pytest_kernelperf.report.terminal import render_run
+from pytest_kernelperf.settings import RUNTIMES
 from pytest_kernelperf.worker.examiner import Examiner
 
 UNABLE = 1
@@ -45,7 +52,7 @@ def show(run_file: Path, markdown: bool) -> None:
 @main.command()
 @click.option(
     "--runtime",
-    type=click.Choice(("auto", "rocm", "cuda", "cpu")),
+    type=click.Choice(RUNTIMES),
     help="The runtime to look at; default: the one that the guard would take.",
 )
 @click.option(
@@ -66,3 +73,39 @@ def doctor(runtime: str | None, sysfs_root: Path | None, as_json: bool) -> None:
         diagnosis = diagnose(examine(examiner, requested, sysfs_root.absolute() if sysfs_root else HERE))
     click.echo(strict_json.layout(diagnosis) if as_json else render_diagnosis(diagnosis), nl=False)
     sys.exit(0 if diagnosis.able else UNABLE)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--runtime", type=click.Choice(RUNTIMES), default="auto", help="As --kernelperf-runtime has it.")
+@click.option("--budget", "budget_s", metavar="SECONDS", type=click.FloatRange(1, 86400), default=300.0,
+              show_default=True, help="How long to measure.")  # fmt: skip
+@click.option("--copies", type=click.IntRange(2, 8), default=4, show_default=True,
+              help="Copies of each code object that are compared.")  # fmt: skip
+@click.option("--mode", "modes", type=click.Choice(MODES), multiple=True,
+              help="Measure in this mode, and in that of the project's gate; default: in all.")  # fmt: skip
+@click.option("--no-store", is_flag=True, help="Do not store the result beside the baselines.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that was seen, and what it comes to, as JSON.")
+def calibrate(
+    pytest_arguments: tuple[str, ...],
+    runtime: str,
+    budget_s: float,
+    copies: int,
+    modes: tuple[Mode, ...],
+    no_store: bool,
+    as_json: bool,
+) -> None:
+    """Compare each case's code with itself, again and again, and say how often the guard would have blamed it.
+
+    PYTEST_ARGUMENTS are paths and options as pytest takes them (-k, -m, -o). The result is stored beside the
+    baselines. Exit code 1: the machine is busy, or nothing could be measured.
+    """
+    wish = Wish("", budget_s, copies, modes or MODES, not no_store)
+    with telling(sys.stderr) as say:
+        outcome = run_calibration(pytest_arguments, wish, runtime=runtime, say=say)
+    summary = summarise(outcome.calibration) if outcome.calibration is not None else None
+    if as_json:
+        click.echo(strict_json.layout({"version": 1, "outcome": outcome, "summary": summary}), nl=False)
+    else:
+        click.echo(render_outcome(outcome, summary), nl=False)
+    sys.exit(UNABLE if outcome.problem else 0)

@@ -113,6 +113,10 @@ class Kernel:
             raise UsageError(
                 f"a kernel's name is its baseline's file name: at most 100 letters, digits, '_', '-', '.', not {name!r}"
             )
+        if name == "calibration":
+            raise UsageError(
+                "a kernel's name is its baseline's, and calibration.json is what kernelperf calibrate stores"
+            )
         whole = isinstance(tokens, (list, tuple, range)) and all(
             isinstance(n, (int, np.integer)) and not isinstance(n, bool) and n >= 1 for n in tokens
         )

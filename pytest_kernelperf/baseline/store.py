@@ -30,6 +30,9 @@ MAX_STORED_BYTES = 128 * 1024 * 1024
 
 LOCK_WAIT_S = 120
 
+CALIBRATION = "calibration.json"
+"""What ``kernelperf calibrate`` stores beside a device's baselines (``baseline.calibration``); no kernel's file."""
+
 _GZIP = 31  # zlib's number for a gzip header, whose time stays 0, so that equal objects are equal files
 _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _DIGEST = re.compile(rb"[0-9a-f]{64}")
@@ -54,11 +57,14 @@ class BaselineStore:
         Raises:
             BaselineError: a name that cannot be a file's.
         """
-        return self._folder(device_key) / f"{_checked(kernel, 'kernel')}.json"
+        path = self._folder(device_key) / f"{_checked(kernel, 'kernel')}.json"
+        if path.name == CALIBRATION:
+            raise BaselineError(f"{path}: is what kernelperf calibrate stores, so no kernel can be named {kernel!r}")
+        return path
 
     def files(self) -> tuple[Path, ...]:
         """All baseline files of all device keys, in order."""
-        found = (path for path in self.root.glob("*/*.json") if not path.name.startswith("."))
+        found = (path for path in self.root.glob("*/*.json") if path.name != CALIBRATION and path.name[0] != ".")
         return tuple(sorted(path for path in found if not path.is_fifo()))  # one of those would be read for ever
 
     def read(self, device_key: str, kernel: str) -> Baseline | None:

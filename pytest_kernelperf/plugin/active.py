@@ -55,7 +55,7 @@ class Active:
     """The hooks of a run that guards."""
 
     def __init__(self, office: Office, config: pytest.Config) -> None:
-        self._office = office
+        self.office = self._office = office
         self._display = Display(office, config)
 
     @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from pytest_kernelperf.environment import describe_environment, process_environm
 from pytest_kernelperf.model import CaseId, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
-from pytest_kernelperf.session.guard import Guard
 from pytest_kernelperf.session.opening import open_guard, open_store
+from pytest_kernelperf.session.part import Judge, Workers
 from pytest_kernelperf.session.progress import ProgressLog
 from pytest_kernelperf.settings import Settings, case_settings
 
@@ -25,7 +25,11 @@ ATTRIBUTE = "kernelperf_record"
 
 
 class Office:
-    """One pytest process's side of the run."""
+    """One pytest process's side of the run.
+
+    ``judge`` is opened with the first case; ``wrap`` then puts something between it and its workers. Both are for the
+    commands that run pytest themselves, ``kernelperf calibrate`` and ``kernelperf drill``.
+    """
 
     def __init__(self, config: pytest.Config, settings: Settings) -> None:
         self.settings = settings
@@ -33,7 +37,8 @@ class Office:
         self.run: Run | None = None
         self.ending = Ending((), ())
         self._config = config
-        self._guard: Guard | None = None
+        self.judge: Judge | None = None
+        self.wrap: Callable[[Workers], Workers] = lambda workers: workers
         self._store = open_store(settings)
         self._shelf = Shelf(settings.out)
         self._collected: set[str] = set()
@@ -51,13 +56,13 @@ class Office:
 
     def check(self, item: pytest.Item, spec: CaseSpec) -> Record:
         """Judge a case in this process's guard."""
-        if self._guard is None:
+        if self.judge is None:
             # What xdist's other workers do beside a measurement disturbs it like anybody else's work.
-            self._guard = open_guard(self.settings, self._store, os.getpid(), self.progress)
+            self.judge = open_guard(self.settings, self._store, os.getpid(), self.progress, wrap=self.wrap)
         marker = item.get_closest_marker("kernelperf")
         settings = case_settings(self.settings.case, marker.kwargs if marker else {})
         keep = self._shelf.put if self.settings.update_reason is not None else None
-        return self._guard.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
+        return self.judge.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
 
     def note_collected(self, report: pytest.CollectReport) -> None:
         """Remember a test module that was collected, and one of which something could not be."""
@@ -115,8 +120,8 @@ class Office:
 
     def finish(self) -> bool:
         """End the run; return whether something that had to be written was not."""
-        if self._guard is not None:
-            self._device = self._guard.device
+        if self.judge is not None:
+            self._device = self.judge.device
             self.close()
         if self._device is not None and not self._environment:
             self._environment = describe_environment(self._device, process_environment())
@@ -137,9 +142,9 @@ class Office:
 
     def close(self) -> None:
         """Stop the guard's workers."""
-        if self._guard is not None:
-            self._guard.close()
-            self._guard = None
+        if self.judge is not None:
+            self.judge.close()
+            self.judge = None
 
 
 _WorkerKnowledge = tuple[

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.measure.lock import MachineLock, lock_path
 from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.session.part import Workers
 from pytest_kernelperf.session.progress import ProgressLog
 from pytest_kernelperf.settings import Settings
 from pytest_kernelperf.worker.pool import Limits, WorkerPool
@@ -18,10 +21,20 @@ def open_store(settings: Settings) -> BaselineStore:
     return BaselineStore(settings.baselines)
 
 
-def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress: ProgressLog) -> Guard:
+def open_guard(
+    settings: Settings,
+    store: BaselineStore,
+    root_pid: int,
+    progress: ProgressLog,
+    *,
+    wrap: Callable[[Workers], Workers] = lambda workers: workers,
+    command: str = "pytest --kernelperf",
+) -> Guard:
     """Return a guard; its workers start when the first case needs them.
 
-    One lock serves the whole machine whatever its devices: they share power, and the host's cores.
+    One lock serves the whole machine whatever its devices: they share power, and the host's cores. ``wrap`` puts
+    something between the guard and its workers: calibrations and drills do. ``command``: who holds the lock, in the
+    words of who waits for it.
     """
     limit_s = settings.case_timeout_s
     pool = WorkerPool(
@@ -30,5 +43,5 @@ def open_guard(settings: Settings, store: BaselineStore, root_pid: int, progress
         clock_script=settings.clock_script,
         root_pid=root_pid,
     )
-    machine = MachineLock(lock_path("machine"), on_wait=progress.wait, timeout_s=settings.wait_s)
-    return Guard(settings, pool, machine, store, root_pid, progress)
+    machine = MachineLock(lock_path("machine"), command=command, on_wait=progress.wait, timeout_s=settings.wait_s)
+    return Guard(settings, wrap(pool), machine, store, root_pid, progress)

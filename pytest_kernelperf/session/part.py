@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, SourceBundle
+from pytest_kernelperf.case import CaseSpec
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, Record, SourceBundle
 from pytest_kernelperf.session.timing import Measures
+from pytest_kernelperf.settings import CaseSettings
 from pytest_kernelperf.worker.array import InputSet
 
 Progress = Callable[[CaseId, str], None]
@@ -45,6 +47,20 @@ class Workers(Measures, Protocol):
 
     def close(self) -> None:
         """Stop all workers."""
+
+
+class Judge(Protocol):
+    """Who judges a session's cases: the guard, or who calibrates it."""
+
+    @property
+    def device(self) -> DeviceFacts | None:
+        """The device's facts; None where there is none."""
+
+    def check(self, spec: CaseSpec, settings: CaseSettings, test: str, keep: Keep | None = None) -> Record:
+        """Judge one case."""
+
+    def close(self) -> None:
+        """Stop the workers."""
 
 
 class Machine(Protocol):

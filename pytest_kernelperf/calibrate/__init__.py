@@ -1,0 +1,1 @@
+"""``kernelperf calibrate``: identical code against itself, by the guard's own way, again and again."""
