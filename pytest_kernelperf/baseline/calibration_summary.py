@@ -23,6 +23,9 @@ PREFERRED: tuple[Mode, ...] = ("graph", "queued", "loop")
 AS_SHARP_RATIO = 1.2
 """Modes whose smallest detectable slowdowns are this close are equally sharp: each is one estimate from few groups."""
 
+LEAST_US = 1e-6
+"""No clock shows less, whatever a tolerance of 0 and samples without any spread come to."""
+
 LAUNCH_BOUND_SHARE = 0.9
 """From here on a round's time is the host's time to enqueue it."""
 
@@ -59,7 +62,7 @@ class CaseSummary(Frozen, frozen=True):
         """The smallest slowdown shown, in us a round; None where the host hides what the device does."""
         if self.detectable_ratio is None or self.launch_bound:
             return None
-        return (self.detectable_ratio - 1) * self.time_us
+        return max(LEAST_US, (self.detectable_ratio - 1) * self.time_us)
 
 
 class ModeSummary(Frozen, frozen=True):
@@ -189,7 +192,7 @@ def bluntness(cases: Sequence[CaseSummary]) -> dict[Mode, float | None]:
         of = {mode: shown[(*name, mode)] for mode in modes}
         known = [time_us for time_us in of.values() if time_us is not None]
         for mode, time_us in of.items():
-            found[mode].append(time_us / min(known) if time_us is not None else None)
+            found[mode].append(None if time_us is None else time_us / min(known))
     return {mode: _middle(ratios) if ratios else None for mode, ratios in found.items()}
 
 

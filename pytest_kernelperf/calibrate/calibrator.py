@@ -97,6 +97,7 @@ class Calibrator:
         self._left_out: dict[str, str] = {}
         self._disturbed = 0
         self._disturbed_in_a_row = 0
+        self._disturbance = ""
         self._facts: DeviceFacts | None = None
         self.problem = ""
 
@@ -137,9 +138,8 @@ class Calibrator:
         seen = [each for case in self._cases.values() for each in self._seen(case)]
         problem = self.problem
         if not problem and not seen:
-            problem = "nothing was measured: " + (
-                next(iter(self._left_out.values())) if self._left_out else "the time did not suffice for one case"
-            )
+            reasons = [*self._left_out.values(), self._disturbance, "the time did not suffice for one case"]
+            problem = f"nothing was measured: {next(reason for reason in reasons if reason)}"
         measured = {str(case.spec.case) for case in self._cases.values() if case.groups}
         return Outcome(
             calibration=None if problem or self._facts is None else self._calibration(self._facts, seen, now),
@@ -203,6 +203,7 @@ class Calibrator:
             return False
         self._disturbed += 1
         self._disturbed_in_a_row += 1
+        self._disturbance = record.decision.reason
         if self._disturbed_in_a_row >= MOST_DISTURBED:
             self.problem = (
                 f"{record.decision.reason} ({self._disturbed_in_a_row} times in a row): a calibration is of a quiet "

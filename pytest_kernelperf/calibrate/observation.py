@@ -30,7 +30,8 @@ def observe(record: Record, policy: Policy) -> SeenGroup | None:
         return None
     measurements = [m for m in record.measurements if m.mode == comparison.mode]
     copies = _copies(measurements)
-    others = [compare(measurements, arm, REFERENCE, policy) for arm in copies]
+    # At the look that the head's comparison has reached, so that each copy is asked exactly what the head is.
+    others = [compare(measurements, arm, REFERENCE, policy, comparison.agreement_alpha) for arm in copies]
     verdicts = [record.decision.verdict, *map(verdict_of, others)]
     processes = sorted({m.process for m in measurements})
     return SeenGroup(

@@ -101,6 +101,18 @@ class GuardedProject:
         result: pytest.RunResult = self.child.run("--kernelperf", "--kernelperf-runtime=cpu", *arguments)
         return result
 
+    def command(self, *arguments: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:
+        """Run the command ``kernelperf`` in the project."""
+        program = "from pytest_kernelperf.cli import main; main()"
+        return subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=timeout,
+        )
+
     def start_from(self, baselines: Path) -> None:
         """Begin with baselines that another run of this very project has stored."""
         shutil.copytree(baselines, self.path / "baselines")
