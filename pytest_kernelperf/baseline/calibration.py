@@ -17,15 +17,8 @@ from msgspec import Meta
 
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import write_atomically
-from pytest_kernelperf.baseline.format import (
-    DeviceKey,
-    DeviceSummary,
-    KernelName,
-    ShortText,
-    TimeUs,
-    VariantName,
-    case_name,
-)
+from pytest_kernelperf.baseline.entry import DeviceSummary, case_name
+from pytest_kernelperf.baseline.field import DeviceKey, KernelName, ShortText, TimeUs, VariantName
 from pytest_kernelperf.baseline.store import CALIBRATION
 from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.model import Cache, Frozen, Mode

@@ -12,7 +12,7 @@ import msgspec
 
 from pytest_kernelperf import __version__
 from pytest_kernelperf.baseline.calibration import VERSION, Calibration, SeenCase, SeenGroup
-from pytest_kernelperf.baseline.format import Baseline, DeviceSummary
+from pytest_kernelperf.baseline.entry import Baseline, DeviceSummary
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, update
 from pytest_kernelperf.calibrate.observation import observe

@@ -24,7 +24,7 @@ from pytest_kernelperf.baseline.calibration import (
     write_calibration,
 )
 from pytest_kernelperf.baseline.calibration_summary import summarise
-from pytest_kernelperf.baseline.format import DeviceSummary
+from pytest_kernelperf.baseline.entry import DeviceSummary
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.calibrate.text import render_outcome
 from pytest_kernelperf.calibrate.wish import Outcome
