@@ -497,6 +497,53 @@ class Record(Frozen, frozen=True):
     creep: Creep | None = None
 
 
+class CurveRecord(Frozen, frozen=True):
+    """All timed sizes of one variant in one run, pooled: ``tokens`` are those sizes.
+
+    ``change_ratio`` is the mean over sizes, None where too few were timed to pool; the interval is over processes.
+    ``sizes_slower`` counts sizes whose mean lies above no change. ``tolerance_ratio`` has 1.0 for none.
+    """
+
+    kernel: str
+    variant: str
+    test: str
+    decision: Decision
+    tokens: tuple[int, ...] = ()
+    mode: Mode = "graph"
+    processes: int = 0
+    change_ratio: float | None = None
+    low_ratio: float | None = None
+    high_ratio: float | None = None
+    tolerance_ratio: float | None = None
+    sizes_slower: int = 0
+    p_slower: float | None = None
+    p_sizes_slower: float | None = None
+
+
+class Drift(Frozen, frozen=True):
+    """The accepted binaries of all timed cases today beside their own stored times: did the machine move?
+
+    ``change_ratio`` is the middle case's, ``per_process_ratio`` each process's of today over its cases. ``reason`` says
+    why nothing can be said; ``changed`` what differs from the facts that the stored processes ran under, where those
+    were kept (``facts_known``). ``stored_from`` and ``stored_to``: first and last day of the stored processes (UTC).
+    """
+
+    change_ratio: float
+    p_value: float
+    alpha: float
+    tolerance_ratio: float
+    cases: int
+    processes: int
+    stored_processes: int
+    moved: bool
+    reason: str = ""
+    per_process_ratio: tuple[float, ...] = ()
+    stored_from: str = ""
+    stored_to: str = ""
+    facts_known: bool = False
+    changed: tuple[str, ...] = ()
+
+
 class Run(Frozen, frozen=True):
     """One run of the guard: ``run.json``."""
 
@@ -508,6 +555,8 @@ class Run(Frozen, frozen=True):
     settings: dict[str, str]
     records: tuple[Record, ...]
     scripted_clock: bool = False
+    drift: Drift | None = None
+    curves: tuple[CurveRecord, ...] = ()
 
 
 def digest_of(value: object) -> str:

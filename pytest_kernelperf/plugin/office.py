@@ -15,6 +15,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.environment import describe_environment, process_environment
 from pytest_kernelperf.model import CaseId, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
+from pytest_kernelperf.session.drift import drift_since_stored
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
 from pytest_kernelperf.session.opening import open_guard, open_store
 from pytest_kernelperf.session.part import Judge, Workers
@@ -130,7 +131,8 @@ class Office:
             self._config.workeroutput["kernelperf"] = msgspec.json.encode(knowledge).decode()  # type: ignore[attr-defined]
         elif self._records and self._device is not None:
             records = sorted(self._records.values(), key=self._place)
-            self.run = build_run(self.settings, self._device, self._environment, records, self._started)
+            drift = drift_since_stored(records, self._device, self._environment, self._store)
+            self.run = build_run(self.settings, self._device, self._environment, records, self._started, drift)
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
         return bool(self.ending.failures)
 

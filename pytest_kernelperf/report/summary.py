@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pytest_kernelperf import units
+from pytest_kernelperf import reason, units
 from pytest_kernelperf.model import Run, Verdict
-from pytest_kernelperf.report.text import guard_command
+from pytest_kernelperf.report.text import guard_command, one_line
 
 # Failing verdicts in the order in which they are worth reading, then the others.
 _ORDER = (
@@ -32,6 +32,17 @@ def headline(run: Run) -> str:
     caught = ", ".join(f"{units.format_count(mutations[v])} {v.value}" for v in _ORDER if mutations[v])
     line = f"{units.format_counted(len(cases), 'case')}{': ' + ', '.join(parts) if parts else ''}"
     return f"{line}; {'mutations' if mutations.total() > 1 else 'mutation'}: {caught}" if caught else line
+
+
+def drift_lines(run: Run) -> tuple[str, ...]:
+    """Return what to know of the machine: that it moved since the baselines were stored, what changed, what to do."""
+    if run.drift is None or not run.drift.moved:
+        return ()
+    advice = (
+        "no verdict rests on it, since both sides of a comparison ran today; kernelperf doctor shows clocks, power and "
+        f"who else is there; if the machine is to stay so, add today's times: {guard_command(run)} --extend-baselines"
+    )
+    return tuple(one_line(line) for line in (*reason.drift(run.drift), advice))
 
 
 def next_commands(run: Run) -> tuple[str, ...]:

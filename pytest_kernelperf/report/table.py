@@ -20,8 +20,8 @@ def render_tables(view: TableView, form: Format = "plain") -> str:
 
 
 def _render(table: KernelTable, form: Format) -> str:
-    title = f"### {_escaped(table.kernel)}" if form == "github" else table.kernel
-    rows = [[_escaped(cell) if form == "github" else cell for cell in row.cells] for row in table.rows]
+    title = f"### {escaped(table.kernel)}" if form == "github" else table.kernel
+    rows = [[escaped(cell) if form == "github" else cell for cell in row.cells] for row in table.rows]
     text = tabulate(
         rows,
         headers=table.columns,
@@ -30,10 +30,10 @@ def _render(table: KernelTable, form: Format) -> str:
         disable_numparse=True,
     )
     bullet = "- " if form == "github" else "  "
-    notes = [f"{bullet}{_escaped(note) if form == 'github' else note}" for note in table.notes]
+    notes = [f"{bullet}{escaped(note) if form == 'github' else note}" for note in table.notes]
     return "\n".join([title, "", *(line.rstrip() for line in text.splitlines()), *([""] if notes else []), *notes])
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text of a stranger's run file inside Markdown: no cell ends early, no tag begins."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")

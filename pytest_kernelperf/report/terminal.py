@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report.detail import render_details
-from pytest_kernelperf.report.summary import headline, next_commands
-from pytest_kernelperf.report.table import Format, render_tables
+from pytest_kernelperf.report.summary import drift_lines, headline, next_commands
+from pytest_kernelperf.report.table import Format, escaped, render_tables
 from pytest_kernelperf.report.view import view_of
 
 
@@ -14,5 +14,13 @@ def render_run(run: Run, form: Format = "plain", *, details: bool = True) -> str
     detail = render_details(run, warnings_only=not details)
     if detail and form == "github":
         detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
+    drift = "".join(f"{_placed(line, place, form)}\n" for place, line in enumerate(drift_lines(run)))
     closing = "\n".join([headline(run), *next_commands(run)]) + "\n"
-    return "\n".join(part for part in (render_tables(view_of(run), form), detail, closing) if part)
+    return "\n".join(part for part in (render_tables(view_of(run), form), detail, drift, closing) if part)
+
+
+def _placed(line: str, place: int, form: Format) -> str:
+    """A paragraph's line: the first stands out, in Markdown as a warning."""
+    if form == "github":
+        return f"> **Warning:** {escaped(line)}" if place == 0 else f"> {escaped(line)}"
+    return f"warning: {line}" if place == 0 else f"  {line}"

@@ -19,7 +19,7 @@ from pytest_kernelperf.runtime.sysfs import cards, find_card, read_number, read_
 # Firmware that decides how work is queued, run and clocked: compute queues, their scheduler, copies, power.
 _AMD_FIRMWARE = ("mec", "mes", "rlc", "sdma", "smc")
 
-_SM_CLOCK, _MEMORY_CLOCK = 1, 2
+_GRAPHICS_CLOCK, _MEMORY_CLOCK = 0, 2
 
 
 def amd_policy(place: str, root: Path = Path("/")) -> SpeedPolicy:
@@ -48,7 +48,7 @@ def nvidia_policy(place: str, library: str = LIBRARY) -> SpeedPolicy:
         return SpeedPolicy()
     firmware = {"vbios": _text(nvml, "VbiosVersion", device, 32), "gsp": _text(nvml, "GspFirmwareVersion", device)}
     clocks = {
-        "SM": _number(nvml, "ApplicationsClock", device, _SM_CLOCK),
+        "graphics": _number(nvml, "ApplicationsClock", device, _GRAPHICS_CLOCK),
         "memory": _number(nvml, "ApplicationsClock", device, _MEMORY_CLOCK),
     }
     stated = ", ".join(f"{name} {mhz} MHz" for name, mhz in clocks.items() if mhz)

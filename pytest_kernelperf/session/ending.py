@@ -18,7 +18,7 @@ from pytest_kernelperf.baseline.extend import extend
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, Update, update
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import CodeObject, DeviceFacts, Record, Run, SourceBundle
+from pytest_kernelperf.model import CodeObject, DeviceFacts, Drift, Record, Run, SourceBundle
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.settings import Settings
@@ -63,7 +63,12 @@ class Shelf:
 
 
 def build_run(
-    settings: Settings, device: DeviceFacts, environment: dict[str, str], records: Iterable[Record], started: datetime
+    settings: Settings,
+    device: DeviceFacts,
+    environment: dict[str, str],
+    records: Iterable[Record],
+    started: datetime,
+    drift: Drift | None = None,
 ) -> Run:
     """Put a run together; the records are in their order."""
     return Run(
@@ -75,6 +80,7 @@ def build_run(
         settings=settings.described(),
         records=tuple(records),
         scripted_clock=settings.clock_script is not None,
+        drift=drift,
     )
 
 

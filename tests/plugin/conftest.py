@@ -148,11 +148,9 @@ class GuardedProject:
         return path
 
 
-@pytest.fixture(scope="session")
-def stored_baselines(tmp_path_factory: pytest.TempPathFactory, plugin_arguments: tuple[str, ...]) -> Path:
-    """Baselines of the child project as it is written: stored once, by a real run, for all tests that start there."""
-    folder = tmp_path_factory.mktemp("stored")
-    for name, text in FILES.items():
+def store_baselines(folder: Path, plugin_arguments: tuple[str, ...], files: dict[str, str], *arguments: str) -> Path:
+    """Store baselines of a project of these files, by a real run; return their folder."""
+    for name, text in files.items():
         (folder / name).write_text(text)
     command = [sys.executable, "-m", "pytest", *plugin_arguments, "--kernelperf", "--kernelperf-runtime=cpu"]
     environment = {
@@ -160,10 +158,25 @@ def stored_baselines(tmp_path_factory: pytest.TempPathFactory, plugin_arguments:
         "KERNELPERF_CLOCK_SCRIPT": str(folder / "clock.json"),
         "KERNELPERF_LOCK": str(folder / "machine.lock"),
     }
-    run = [*command, "--update-baselines=first"]
+    run = [*command, "--update-baselines=first", *arguments]
     result = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
     return folder / "baselines"
+
+
+@pytest.fixture(scope="session")
+def stored_baselines(tmp_path_factory: pytest.TempPathFactory, plugin_arguments: tuple[str, ...]) -> Path:
+    """Baselines of the child project as it is written: stored once, by a real run, for all tests that start there."""
+    return store_baselines(tmp_path_factory.mktemp("stored"), plugin_arguments, FILES)
+
+
+@pytest.fixture(scope="session")
+def baselines_of_five(tmp_path_factory: pytest.TempPathFactory, plugin_arguments: tuple[str, ...]) -> Path:
+    """Baselines with five processes a case, as they have by default; no two processes are quite alike."""
+    rule = {"match": {}, "us": 10.0, "noise_ratio": 0.001, "process_ratio": 0.002}
+    files = {**FILES, "clock.json": json.dumps({"version": 1, "rules": [rule]})}
+    folder = tmp_path_factory.mktemp("five")
+    return store_baselines(folder, plugin_arguments, files, "-o", "kernelperf_processes=5")
 
 
 @pytest.fixture

@@ -160,3 +160,20 @@ def test_stored_times_alone_would_blame_identical_code() -> None:
         beyond += abs(found.change_ratio - 1) > 0.01
         total += 1
     assert beyond >= total / 4
+
+
+@pytest.mark.parametrize("mode", ["graph", "queued"])
+def test_a_case_with_two_speeds_does_not_fool_the_stored_gate(mode: str) -> None:
+    """Ten processes against ten of three days, split in 500 ways: identical code is never slower; what lies beyond
+    both of its speeds is."""
+    ((_, processes),) = [
+        found for found in cases(rows("aa_queued_graph")) if found[0] == (mode, "fused_one_block_per_token", 512)
+    ]
+    medians = np.array([float(np.median(processes[process][0]["us"])) for process in sorted(processes)])
+    assert medians.max() / medians.min() > 1.25
+    for seed in range(500):
+        order = np.random.default_rng(seed).permutation(20)
+        stored = medians[order[10:]].tolist()
+        for shift, slower in ((1.0, False), (1.35, True)):
+            found = compare_stored((shift * medians[order[:10]]).tolist(), stored, 3, Policy())
+            assert (found.gated, found.slower) == (True, slower)
