@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.kernel import Arrays, At, Copy, Fill, Launch, PlanFunction
-from pytest_kernelperf.kernel_name import find_kernel
+from pytest_kernelperf.kernel_name import explain_missing, find_kernel
 from pytest_kernelperf.model import (
     Argument,
     BufferArgument,
@@ -177,9 +177,7 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
         where = f"{case}, step {place + 1} ({step.kernel})"
         name = find_kernel(code.kernels, step.kernel)
         if name is None:
-            raise UsageError(
-                f"{where}: the source has no such kernel; it has {', '.join(sorted(code.kernels)) or 'none'}"
-            )
+            raise UsageError(f"{where}: {explain_missing(code.kernels, step.kernel)}")
         parameters = code.kernels[name].parameters
         if parameters is None:
             continue

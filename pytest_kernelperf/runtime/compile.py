@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import CompileError
-from pytest_kernelperf.kernel_name import find_kernel
+from pytest_kernelperf.kernel_name import explain_missing, find_kernel
 from pytest_kernelperf.model import CodeObject, SourceBundle, digest_of_bytes
 from pytest_kernelperf.runtime.built_in import built_in_headers, header_folder
 from pytest_kernelperf.runtime.hip import Device
@@ -69,8 +69,8 @@ def describe_code(
     for name in kernels:
         if find_kernel(facts, name) is None:
             raise CompileError(
-                f"{bundle.main} has no kernel {name!r}: it has {', '.join(sorted(facts)) or 'none'}; "
-                "check its spelling, or add its name expression if it is a template",
+                f"{bundle.main}: {explain_missing(facts, name)}; a template that nobody launches needs its name "
+                "expression",
                 log,
             )
     return CodeObject(digest_of_bytes(data), data, facts, log, names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Iterable
 
 from pytest_kernelperf.kernel_name import find_kernel
@@ -44,6 +45,15 @@ def bare_name(demangled: str) -> str:
 
 def demangle(symbol: str) -> str:
     """A C++ symbol as the source writes it; anything else as it is."""
+    demangled = _demangled(symbol)
+    if demangled is None and re.search("DF16[_b]", symbol):
+        # C++ libraries of before 2023 know neither _Float16 nor bfloat16; other types of as many bits stand in.
+        demangled = _demangled(symbol.replace("DF16_", "Dd").replace("DF16b", "De"))
+        demangled = demangled and re.sub(r"\bdecimal64\b", "_Float16", re.sub(r"\bdecimal128\b", "__bf16", demangled))
+    return demangled or symbol
+
+
+def _demangled(symbol: str) -> str | None:
     text = ctypes.create_string_buffer(MOST_CHARACTERS)
     failed = open_library().kernelperf_demangle(symbol.encode(), text, len(text))
-    return symbol if failed else text.value.decode(errors="replace")
+    return None if failed else text.value.decode(errors="replace")

@@ -167,7 +167,7 @@ def test_a_source_that_does_not_compile_is_said_with_its_line(guarded: Any) -> N
         ("np.float32(3), " + PLAIN, PLAIN, "takes 4 arguments"),
         ("np.int32(256 * tokens), np.float32(3), " + PLAIN,
          "np.int64(256 * tokens), np.float32(3), " + PLAIN, "np.int64 is given"),
-        ('Launch("scale",', 'Launch("scaled",', "the source has no such kernel; it has scale, scale_strided"),
+        ('Launch("scale",', 'Launch("scaled",', "no kernel is called 'scaled'; near it are scale and scale_strided"),
         ("dtype=np.float32)", "dtype=np.int32)", "holds int32"),
         ('{"y": (np', '{"z": (np', "returns 'z'"),
         ("grid=tokens", "grid=0", "grid=0 has a zero"),

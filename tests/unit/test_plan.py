@@ -180,5 +180,5 @@ def test_arguments_that_fit_pass() -> None:
 
 def test_a_kernel_that_the_source_lacks_is_named() -> None:
     """A renamed kernel is said by both names."""
-    with pytest.raises(UsageError, match=r"step 1 \(other\): the source has no such kernel; it has k"):
+    with pytest.raises(UsageError, match=r"step 1 \(other\): no kernel is called 'other'; there is k"):
         check_signature(CASE, planned(launch(kernel="other")), (BufferSpec("x", "<f4", (8,)),), code_with(None))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_kernelperf.runtime.name import bare_name, find_symbol, written_names
+from pytest_kernelperf.runtime.name import bare_name, demangle, find_symbol, written_names
 
 
 @pytest.mark.parametrize(
@@ -45,6 +45,20 @@ def test_an_anonymous_namespace_need_not_be_written(written: str) -> None:
 def test_spaces_and_suffixes_do_not_matter(written: str) -> None:
     """An expression means the symbol however it is spaced, and with or without the literal's suffix."""
     assert find_symbol(["_Z4tileILj4EfEvPT0_", "_Z4tileILj8EfEvPT0_"], written) == "_Z4tileILj4EfEvPT0_"
+
+
+@pytest.mark.parametrize(
+    ("symbol", "demangled"),
+    [
+        ("_Z5scaleIDF16_EvPT_S1_", "void scale<_Float16>(_Float16*, _Float16*)"),
+        ("_ZN3eng4gemmIDF16bLi4EEEvPKT_", "void eng::gemm<__bf16, 4>(__bf16 const*)"),
+        ("_Z4castIDF16_DF16bEvPT_PT0_", "void cast<_Float16, __bf16>(_Float16*, __bf16*)"),
+    ],
+)
+def test_sixteen_bit_types_are_demangled(symbol: str, demangled: str) -> None:
+    """Debian 12's C++ library, of 2022, does not know them; newer ones say std::bfloat16_t."""
+    assert demangle(symbol).replace("std::bfloat16_t", "__bf16") == demangled
+    assert find_symbol([symbol], bare_name(demangled)) == symbol
 
 
 def test_a_name_that_is_not_there_is_none() -> None:
