@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_kernelperf.compile_commands import CompileCommand, find_command
+from pytest_kernelperf.command_line import CompileCommand
+from pytest_kernelperf.compile_commands import find_command
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.kernel import Kernel
 from pytest_kernelperf.model import DeviceBuild, ReadyObject, SourceBundle, digest_of_bytes
@@ -20,6 +21,7 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)',
 
 # Folders of the system and of toolkits: their headers are not the project's and stay where they are.
 _SYSTEM = ("/usr", "/opt", "/nix/store")
+_TOOLKIT_OPTION = re.compile(r"--(?:rocm|hip)-path=(/.+)")
 _SYSTEM_VARIABLES = ("ROCM_PATH", "ROCM_HOME", "HIP_PATH", "CUDA_PATH", "CUDA_HOME")
 
 
@@ -104,12 +106,24 @@ def _device_bundle(kernel: Kernel, extra_options: Sequence[str]) -> SourceBundle
 
 def _folders(kernel: Kernel, command: CompileCommand, own: Sequence[str]) -> _Folders:
     stated = [_absolute(kernel.source.parent, option) for option in own if option.startswith("-I")]
-    prefixes = [*_SYSTEM, *(os.environ[name] for name in _SYSTEM_VARIABLES if os.environ.get(name))]
+    prefixes = [
+        *_SYSTEM,
+        *(os.environ[name] for name in _SYSTEM_VARIABLES if os.environ.get(name)),
+        *(match[1] for option in command.options if (match := _TOOLKIT_OPTION.match(option))),
+        *_toolkit_of(command.compiler),
+    ]
     system = [Path(prefix) for prefix in prefixes if not kernel.source.is_relative_to(prefix)]
     every = [*command.folders, *stated]
     toolkits = [folder for folder in every if any(folder.is_relative_to(prefix) for prefix in system)]
     project = tuple(folder for folder in every if folder not in toolkits)
     return _Folders(project, tuple(dict.fromkeys([*toolkits, *command.system_folders])))
+
+
+def _toolkit_of(compiler: str) -> Iterator[str]:
+    """The folder that a compiler was installed in: ``/home/me/rocm`` of ``/home/me/rocm/lib/llvm/bin/clang++``."""
+    match = re.match(r"(/.+?)/(?:lib/llvm/|llvm/)?bin/[^/]+$", compiler)
+    if match is not None:
+        yield match[1]
 
 
 def _read_texts(kernel: Kernel, waiting: list[Path], folders: Sequence[Path]) -> dict[Path, str]:
@@ -121,13 +135,24 @@ def _read_texts(kernel: Kernel, waiting: list[Path], folders: Sequence[Path]) ->
             continue
         try:
             texts[path] = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise UsageError(
+                f"kernel {kernel.name}: there is no {path}: check its path, or build the project once if it makes that "
+                "file"
+            ) from None
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"kernel {kernel.name}: cannot read {path} as UTF-8 text ({error})") from None
         for quoted, angled in _INCLUDE.findall(texts[path]):
             places = [path.parent, *folders] if quoted else folders
-            found = (candidate for place in places if (candidate := (place / (quoted or angled)).resolve()).is_file())
-            waiting.extend(path for path in [next(found, None)] if path is not None)
+            found = (candidate for place in places if (candidate := place / (quoted or angled)).is_file())
+            waiting.extend(_in_place(path) for path in [next(found, None)] if path is not None)
     return texts
+
+
+def _in_place(path: Path) -> Path:
+    """An absolute path without ``..``, where the compiler will look: a link to a header stays where it is."""
+    plain = Path(os.path.normpath(path))
+    return plain if plain.is_file() and plain.samefile(path) else path.resolve()
 
 
 def _root(texts: dict[Path, str]) -> Path:

@@ -15,6 +15,7 @@ from pytest_kernelperf.runtime.compile import first_error
 from pytest_kernelperf.runtime.toolchain import Toolchain, cuda_headers
 
 MOST_LOG_CHARACTERS = 1_000_000
+_UNDEFINED = re.compile(r"^.*\berror: undefined (?:\w+ )?symbol: (.+)$", re.MULTILINE)
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -46,9 +47,20 @@ def build_device(toolchain: Toolchain, bundle: SourceBundle, architecture: str) 
         words = done.stdout.decode(errors="replace")[:MOST_LOG_CHARACTERS].replace(f"{name}/", "")
         log = f"{' '.join(command)}\n{words}".replace(f"{name}/", "")
         if done.returncode != 0 or not output.is_file():
-            raise CompileError(f"{bundle.main} does not compile: {first_error(words, bundle.main)}", log)
+            raise CompileError(f"{bundle.main} does not compile: {_refusal(words, bundle.main)}", log)
         data = output.read_bytes()
     return (unbundle(data, architecture) if is_bundle(data) else data), log
+
+
+def _refusal(words: str, main: str) -> str:
+    """The compiler's first error; where the linker misses something, what to do about that."""
+    missing = _UNDEFINED.search(words)
+    if missing is None:
+        return first_error(words, main)
+    return (
+        f"{missing[1].strip()} is not in it, so it is another file's, as -fgpu-rdc allows: include what it needs, or "
+        "guard the linked code object (hipcc -fgpu-rdc --hip-link --cuda-device-only)"
+    )
 
 
 def launches_kernels(bundle: SourceBundle) -> bool:

@@ -69,7 +69,8 @@ def test_a_name_that_says_something_else_means_none(written: str) -> None:
         ("functor", "'functor' may mean functor<Add> or functor<host()::{lambda(int)#1}>: write one of them"),
         (
             "gemm<float, 128, true, Mode::kFast>",
-            "no kernel is called 'gemm<float, 128, true, Mode::kFast>'; near it are engine::v2::detail::gemm<_Float16, 64, false, (Mode)0> and "
+            "no kernel is called 'gemm<float, 128, true, Mode::kFast>'; near it are "
+            "engine::v2::detail::gemm<_Float16, 64, false, (Mode)0> and "
             "engine::v2::detail::gemm<float, 128, true, (Mode)1> (an enumerator is written as its type and number)",
         ),
         ("statt", "no kernel is called 'statt'; near it is stat"),

@@ -63,7 +63,7 @@ def test_a_bundle_does_not_say_where_the_project_is(tmp_path: Path) -> None:
 
 def test_a_source_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """One sentence with the path."""
-    with pytest.raises(UsageError, match=r"cannot read .*k\.hip"):
+    with pytest.raises(UsageError, match=r"there is no .*k\.hip: check its path"):
         bundle_of(tmp_path)
 
 
@@ -115,6 +115,42 @@ def test_a_project_within_a_toolkits_folder_has_headers_of_its_own(
     """What lies beside the source is the project's, wherever both are."""
     monkeypatch.setenv("ROCM_PATH", str(engine))
     assert "-Iinclude" in bundle_of(engine, build="device").options
+
+
+def change_command(engine: Path, *words: str, compiler: str = "hipcc") -> None:
+    """Have the engine's compile commands say something else of its source."""
+    entry = {"directory": str(engine), "file": "kernels/k.hip", "arguments": [compiler, *words]}
+    (engine / "compile_commands.json").write_text(json.dumps([entry]))
+
+
+@pytest.mark.parametrize("how", ["option", "compiler"])
+def test_a_toolkit_in_the_users_home_is_no_part_of_the_project(engine: Path, how: str) -> None:
+    """TheRock's tarball lies anywhere; the command says where."""
+    rocm = engine / "tools" / "rocm"
+    write(rocm, {"include/hip/hip_runtime.h": "", "lib/llvm/bin/clang++": ""})
+    (engine / "kernels" / "k.hip").write_text("#include <hip/hip_runtime.h>\n")
+    if how == "option":
+        change_command(engine, f"--rocm-path={rocm}", f"-I{rocm}/include")
+    else:
+        change_command(engine, f"-I{rocm}/include", compiler=f"{rocm}/lib/llvm/bin/clang++")
+    bundle = bundle_of(engine, build="device")
+    assert list(bundle.files) == ["k.hip"]
+    assert f"-isystem{rocm}/include" in bundle.options
+
+
+def test_a_header_that_is_a_link_is_found_where_it_is_included(engine: Path) -> None:
+    """Shared headers are linked into each folder that uses them; the compiler looks there, not at the link's end."""
+    write(engine, {"shared/tile.h": "", "kernels/k.hip": '#include "tile.h"\n#include "../kernels/tile.h"\n'})
+    (engine / "kernels" / "tile.h").symlink_to("../shared/tile.h")
+    change_command(engine)
+    assert sorted(bundle_of(engine, build="device").files) == ["k.hip", "tile.h"]
+
+
+def test_a_header_that_the_build_makes_is_named_while_it_is_not_made(engine: Path) -> None:
+    """What is included first must be there before anything is compiled."""
+    change_command(engine, "-include", "build/generated.h")
+    with pytest.raises(UsageError, match=r"there is no .*build/generated\.h: .*build the project once"):
+        bundle_of(engine, build="device")
 
 
 def test_a_device_bundle_needs_no_compile_commands(engine: Path) -> None:

@@ -10,7 +10,7 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
-#define __noinline__ __attribute__((noinline))
+// __noinline__ is clang's own word for HIP; a macro of that name would break C++ library headers that use it.
 #define __forceinline__ inline __attribute__((always_inline))
 #define __launch_bounds__(...) KERNELPERF_BOUNDS(__VA_ARGS__, KERNELPERF_TWO_BOUNDS, KERNELPERF_ONE_BOUND, 0)(__VA_ARGS__)
 #define KERNELPERF_BOUNDS(first, second, chosen, ...) chosen
