@@ -31,6 +31,7 @@ _TYPES = {
 }  # fmt: skip
 _TYPE = re.compile(rf"\b(?:std::)?({'|'.join(_TYPES)})\b")
 _BARE_UNSIGNED = re.compile(r"\bunsigned\b(?!\s+(?:int|char|short|long)\b)")
+_ENUMERATOR = re.compile(r"\((?:\w+::)+(\w+)\)(-?\d)")
 _VECTOR = re.compile(r"\bHIP_vector_type<\s*([\w ]+?)\s*,\s*(\d)u?\s*>")
 
 
@@ -75,7 +76,8 @@ def plain_name(name: str) -> str:
     """A kernel's name without what does not matter."""
     typed = _TYPE.sub(lambda match: _TYPES[match[1]], _VECTOR.sub(r"\1\2", name.strip().removeprefix("void ")))
     bare = re.sub(r"\s+", "", _BARE_UNSIGNED.sub("unsigned int", typed))
-    return re.sub(r"(?<=\d)[uUlL]+\b", "", bare.removeprefix("&").removeprefix("::").replace(_ANONYMOUS, ""))
+    bare = _ENUMERATOR.sub(r"(\1)\2", bare.replace(_ANONYMOUS, ""))
+    return re.sub(r"(?<=\d)[uUlL]+\b", "", bare.removeprefix("&").removeprefix("::"))
 
 
 class _Parts(NamedTuple):

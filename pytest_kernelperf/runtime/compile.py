@@ -69,9 +69,7 @@ def describe_code(
     for name in kernels:
         if find_kernel(facts, name) is None:
             raise CompileError(
-                f"{bundle.main}: {explain_missing(facts, name)}; a template that nobody launches needs its name "
-                "expression",
-                log,
+                f"{explain_missing(facts, name)}; a template that nobody launches needs its name expression", log
             )
     return CodeObject(digest_of_bytes(data), data, facts, log, names)
 

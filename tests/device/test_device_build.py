@@ -14,6 +14,7 @@ from compiled_objects import amd_object
 from pytest_kernelperf import Kernel, Launch
 from pytest_kernelperf.code_object.bundle import unbundle
 from pytest_kernelperf.errors import CompileError, RuntimeUnavailable, UsageError
+from pytest_kernelperf.kernel_name import find_kernel
 from pytest_kernelperf.model import (
     CaseId,
     CodeObject,
@@ -117,6 +118,32 @@ def test_a_file_with_host_code_is_compiled_for_the_target_and_checked(pool: Work
     assert scale.resources["vgprs"] > 0
     assert (scale.resources["lds_bytes"], scale.resources["max_threads"]) == (256, 256)
     assert "engine::clear" in code.kernels
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("activation<float, (engine::Activation)1, 4>", [8, 8, 8]),
+        ("activation<__half, (engine::(anonymous namespace)::Activation)2, 4>", [8, 8, 8]),
+        ("engine::activation<__hip_bfloat16, (Activation)0, 4>", [8, 8, 8]),
+        ("rope<half>", [8, 8, 16]),
+        ("engine::vectors", [8, 8, 8, 8, 4]),
+        ("reduce", [8, 8, 8, 8, 8, 4]),
+        ("elementwise", [1, 8, 4]),
+        ("tiles(float*)", [8]),
+    ],
+)
+def test_an_engines_whole_file_is_compiled_by_clang_alone(pool: WorkerPool, name: str, sizes: list[int]) -> None:
+    """Atomics, shuffles, half precision, mathematics, and the host's calls: each kernel by name, with its arguments."""
+    needs("clang++-19", "ld.lld-19")
+    text = (Path(__file__).parent / "wrappers.hip").read_text()
+    bundle = SourceBundle("wrappers.hip", {"wrappers.hip": text}, ("-std=c++17",), build=DeviceBuild())
+    code = pool.compile(bundle, (name,), target="gfx1151")
+    assert "checked against its code by" in code.cannot_run
+    found = find_kernel(code.kernels, name)
+    assert found is not None
+    assert [parameter.size_bytes for parameter in code.kernels[found].parameters or ()] == sizes
+    assert code.kernels[found].resources["vgprs"] > 0
 
 
 @pytest.mark.parametrize("name", ["scale<float>", "_ZN12_GLOBAL__N_15scaleIfEEvPT_iS1_"])

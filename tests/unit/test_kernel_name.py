@@ -23,6 +23,7 @@ ENGINE = [
     "round_up<double, void>",
     "stat",
     "cast<HIP_vector_type<float, 4u> >",
+    "pick<(a::(anonymous namespace)::Kind)2>",
 ]
 
 
@@ -45,6 +46,8 @@ ENGINE = [
         ("stat(float*, unsigned long long)", "stat"),  # nothing is overloaded, so parameters may stand
         ("cast<float4>", ENGINE[13]),
         ("&stat", "stat"),
+        ("pick<(Kind)2>", "pick<(a::(anonymous namespace)::Kind)2>"),
+        ("pick<(a::Kind)2>", "pick<(a::(anonymous namespace)::Kind)2>"),
     ],
 )
 def test_a_name_means_one_kernel(written: str, meant: str) -> None:

@@ -50,4 +50,11 @@ KERNELPERF_BF16 unsigned short __bfloat16_as_ushort(__hip_bfloat16 value) { retu
 KERNELPERF_BF16 __hip_bfloat16 __ushort_as_bfloat16(unsigned short bits) { return __hip_bfloat16(__hip_bfloat16_raw{bits}); }
 KERNELPERF_BF16 __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return {__hip_bfloat16(a), __hip_bfloat16(b)}; }
 KERNELPERF_BF16 __hip_bfloat162 __halves2bfloat162(__hip_bfloat16 a, __hip_bfloat16 b) { return {a, b}; }
+KERNELPERF_BF16 float __low2float(__hip_bfloat162 value) { return static_cast<float>(value.x); }
+KERNELPERF_BF16 float __high2float(__hip_bfloat162 value) { return static_cast<float>(value.y); }
+KERNELPERF_BF16 __hip_bfloat16 __low2bfloat16(__hip_bfloat162 value) { return value.x; }
+KERNELPERF_BF16 __hip_bfloat16 __high2bfloat16(__hip_bfloat162 value) { return value.y; }
+KERNELPERF_BF16 __hip_bfloat162 __bfloat162bfloat162(__hip_bfloat16 both) { return {both, both}; }
+KERNELPERF_BF16 __hip_bfloat162 __hadd2(__hip_bfloat162 a, __hip_bfloat162 b) { return {a.x + b.x, a.y + b.y}; }
+KERNELPERF_BF16 __hip_bfloat162 __hmul2(__hip_bfloat162 a, __hip_bfloat162 b) { return {a.x * b.x, a.y * b.y}; }
 #undef KERNELPERF_BF16

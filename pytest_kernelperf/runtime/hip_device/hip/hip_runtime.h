@@ -7,6 +7,7 @@
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))
+#define __align__(bytes) __attribute__((aligned(bytes)))
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __managed__ __attribute__((managed))
@@ -17,6 +18,7 @@
 #define KERNELPERF_ONE_BOUND(threads) __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define KERNELPERF_TWO_BOUNDS(threads, waves) KERNELPERF_ONE_BOUND(threads) __attribute__((amdgpu_waves_per_eu(waves)))
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define HIP_SYMBOL(name) name
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1

@@ -43,4 +43,9 @@ KERNELPERF_DEVICE void __threadfence_block() { __builtin_amdgcn_fence(__ATOMIC_S
 KERNELPERF_DEVICE void __threadfence_system() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
 KERNELPERF_DEVICE long long clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
 KERNELPERF_DEVICE long long wall_clock64() { return static_cast<long long>(__builtin_readcyclecounter()); }
+KERNELPERF_DEVICE long long clock() { return clock64(); }
+KERNELPERF_DEVICE void __trap() { __builtin_trap(); }
+KERNELPERF_DEVICE void abort() { __builtin_trap(); }
+// What is printed does not matter here; ROCm's runtime would carry it to the host.
+KERNELPERF_DEVICE int printf(const char*, ...) { return 0; }
 KERNELPERF_DEVICE void __assert_fail(const char*, const char*, unsigned, const char*) { __builtin_trap(); }

@@ -13,30 +13,36 @@ struct dim3 {
     constexpr __host__ __device__ dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
 
-template <class T, int N>
-struct kernelperf_vector;
+// Named as ROCm names it, so that kernels with vectors among their template arguments are called alike. As there, a
+// single value becomes a vector of that value in every place.
+template <class T, unsigned int N>
+struct HIP_vector_type;
 template <class T>
-struct alignas(sizeof(T)) kernelperf_vector<T, 1> {
+struct alignas(sizeof(T)) HIP_vector_type<T, 1> {
+    using value_type = T;
     T x;
 };
 template <class T>
-struct alignas(2 * sizeof(T)) kernelperf_vector<T, 2> {
+struct alignas(2 * sizeof(T)) HIP_vector_type<T, 2> {
+    using value_type = T;
     T x, y;
 };
 template <class T>
-struct kernelperf_vector<T, 3> {
+struct HIP_vector_type<T, 3> {
+    using value_type = T;
     T x, y, z;
 };
 template <class T>
-struct alignas(4 * sizeof(T)) kernelperf_vector<T, 4> {
+struct alignas(4 * sizeof(T)) HIP_vector_type<T, 4> {
+    using value_type = T;
     T x, y, z, w;
 };
 
 #define KERNELPERF_VECTOR(type, name)                                                                                  \
-    using name##1 = kernelperf_vector<type, 1>;                                                                        \
-    using name##2 = kernelperf_vector<type, 2>;                                                                        \
-    using name##3 = kernelperf_vector<type, 3>;                                                                        \
-    using name##4 = kernelperf_vector<type, 4>;                                                                        \
+    using name##1 = HIP_vector_type<type, 1>;                                                                        \
+    using name##2 = HIP_vector_type<type, 2>;                                                                        \
+    using name##3 = HIP_vector_type<type, 3>;                                                                        \
+    using name##4 = HIP_vector_type<type, 4>;                                                                        \
     constexpr __host__ __device__ inline name##1 make_##name##1(type x) { return {x}; }                                \
     constexpr __host__ __device__ inline name##2 make_##name##2(type x, type y) { return {x, y}; }                     \
     constexpr __host__ __device__ inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }          \
@@ -55,29 +61,78 @@ KERNELPERF_VECTOR(float, float)
 KERNELPERF_VECTOR(double, double)
 #undef KERNELPERF_VECTOR
 
+// Each operator place by place, on two vectors or on a vector and a single value of any arithmetic type.
+template <class T>
+struct kernelperf_same {
+    using type = T;
+};
+#define KERNELPERF_HD constexpr __host__ __device__ inline
 #define KERNELPERF_EACH(op)                                                                                            \
     template <class T>                                                                                                 \
-    constexpr __host__ __device__ inline kernelperf_vector<T, 2> operator op(kernelperf_vector<T, 2> a,                \
-                                                                             kernelperf_vector<T, 2> b) {              \
+    KERNELPERF_HD HIP_vector_type<T, 1> operator op(HIP_vector_type<T, 1> a, HIP_vector_type<T, 1> b) {                \
+        return {T(a.x op b.x)};                                                                                        \
+    }                                                                                                                  \
+    template <class T>                                                                                                 \
+    KERNELPERF_HD HIP_vector_type<T, 2> operator op(HIP_vector_type<T, 2> a, HIP_vector_type<T, 2> b) {                \
         return {T(a.x op b.x), T(a.y op b.y)};                                                                         \
     }                                                                                                                  \
     template <class T>                                                                                                 \
-    constexpr __host__ __device__ inline kernelperf_vector<T, 3> operator op(kernelperf_vector<T, 3> a,                \
-                                                                             kernelperf_vector<T, 3> b) {              \
+    KERNELPERF_HD HIP_vector_type<T, 3> operator op(HIP_vector_type<T, 3> a, HIP_vector_type<T, 3> b) {                \
         return {T(a.x op b.x), T(a.y op b.y), T(a.z op b.z)};                                                          \
     }                                                                                                                  \
     template <class T>                                                                                                 \
-    constexpr __host__ __device__ inline kernelperf_vector<T, 4> operator op(kernelperf_vector<T, 4> a,                \
-                                                                             kernelperf_vector<T, 4> b) {              \
+    KERNELPERF_HD HIP_vector_type<T, 4> operator op(HIP_vector_type<T, 4> a, HIP_vector_type<T, 4> b) {                \
         return {T(a.x op b.x), T(a.y op b.y), T(a.z op b.z), T(a.w op b.w)};                                           \
     }                                                                                                                  \
-    template <class T, int N>                                                                                          \
-    constexpr __host__ __device__ inline kernelperf_vector<T, N>& operator op##=(kernelperf_vector<T, N>& a,           \
-                                                                                 kernelperf_vector<T, N> b) {          \
+    template <class T, unsigned int N>                                                                                 \
+    KERNELPERF_HD HIP_vector_type<T, N> operator op(HIP_vector_type<T, N> a, typename kernelperf_same<T>::type b) {    \
+        return a op kernelperf_everywhere<T, N>(b);                                                                    \
+    }                                                                                                                  \
+    template <class T, unsigned int N>                                                                                 \
+    KERNELPERF_HD HIP_vector_type<T, N> operator op(typename kernelperf_same<T>::type a, HIP_vector_type<T, N> b) {    \
+        return kernelperf_everywhere<T, N>(a) op b;                                                                    \
+    }                                                                                                                  \
+    template <class T, unsigned int N>                                                                                 \
+    KERNELPERF_HD HIP_vector_type<T, N>& operator op##=(HIP_vector_type<T, N>& a, HIP_vector_type<T, N> b) {           \
+        return a = a op b;                                                                                             \
+    }                                                                                                                  \
+    template <class T, unsigned int N>                                                                                 \
+    KERNELPERF_HD HIP_vector_type<T, N>& operator op##=(HIP_vector_type<T, N>& a,                                      \
+                                                        typename kernelperf_same<T>::type b) {                         \
         return a = a op b;                                                                                             \
     }
+template <class T, unsigned int N>
+KERNELPERF_HD HIP_vector_type<T, N> kernelperf_everywhere(T value) {
+    if constexpr (N == 1) return {value};
+    else if constexpr (N == 2) return {value, value};
+    else if constexpr (N == 3) return {value, value, value};
+    else return {value, value, value, value};
+}
 KERNELPERF_EACH(+)
 KERNELPERF_EACH(-)
 KERNELPERF_EACH(*)
 KERNELPERF_EACH(/)
+KERNELPERF_EACH(%)
+KERNELPERF_EACH(&)
+KERNELPERF_EACH(|)
+KERNELPERF_EACH(^)
+KERNELPERF_EACH(<<)
+KERNELPERF_EACH(>>)
 #undef KERNELPERF_EACH
+template <class T, unsigned int N>
+KERNELPERF_HD HIP_vector_type<T, N> operator-(HIP_vector_type<T, N> a) {
+    return kernelperf_everywhere<T, N>(T(0)) - a;
+}
+template <class T, unsigned int N>
+KERNELPERF_HD bool operator==(HIP_vector_type<T, N> a, HIP_vector_type<T, N> b) {
+    bool same = a.x == b.x;
+    if constexpr (N > 1) same = same && a.y == b.y;
+    if constexpr (N > 2) same = same && a.z == b.z;
+    if constexpr (N > 3) same = same && a.w == b.w;
+    return same;
+}
+template <class T, unsigned int N>
+KERNELPERF_HD bool operator!=(HIP_vector_type<T, N> a, HIP_vector_type<T, N> b) {
+    return !(a == b);
+}
+#undef KERNELPERF_HD

@@ -45,10 +45,51 @@ KERNELPERF_DEVICE T __shfl_xor(T value, int mask, int width = __AMDGCN_WAVEFRONT
     return kernelperf_from(value, from >= ((own + width) & ~(width - 1)) ? own : from);
 }
 
+// The mask says who takes part, and no lane waits for another here.
+#define KERNELPERF_MASKED(name)                                                                                        \
+    template <class... Arguments>                                                                                      \
+    KERNELPERF_DEVICE auto name##_sync(unsigned long long, Arguments... arguments) {                                   \
+        return name(arguments...);                                                                                     \
+    }
+KERNELPERF_MASKED(__shfl)
+KERNELPERF_MASKED(__shfl_up)
+KERNELPERF_MASKED(__shfl_down)
+KERNELPERF_MASKED(__shfl_xor)
+KERNELPERF_MASKED(__ballot)
+KERNELPERF_MASKED(__any)
+KERNELPERF_MASKED(__all)
+#undef KERNELPERF_MASKED
+
+static __shared__ __attribute__((unused)) int kernelperf_counted;
+KERNELPERF_DEVICE int __syncthreads_count(int predicate) {
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) kernelperf_counted = 0;
+    __syncthreads();
+    if (predicate) __hip_atomic_fetch_add(&kernelperf_counted, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+    __syncthreads();
+    const int counted = kernelperf_counted;
+    __syncthreads();
+    return counted;
+}
+KERNELPERF_DEVICE int __syncthreads_or(int predicate) { return __syncthreads_count(predicate) != 0; }
+KERNELPERF_DEVICE int __syncthreads_and(int predicate) { return __syncthreads_count(!predicate) == 0; }
+
+template <class T>
+KERNELPERF_DEVICE T __ldg(const T* address) {
+    return *address;
+}
+
 #define KERNELPERF_ATOMIC(name, function)                                                                              \
     template <class T>                                                                                                 \
-    KERNELPERF_DEVICE T name(T* address, T value) {                                                                    \
+    KERNELPERF_DEVICE T name(T* address, typename kernelperf_same<T>::type value) {                                    \
         return function(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);                                   \
+    }                                                                                                                  \
+    template <class T>                                                                                                 \
+    KERNELPERF_DEVICE T name##_system(T* address, typename kernelperf_same<T>::type value) {                           \
+        return function(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);                                  \
+    }                                                                                                                  \
+    template <class T>                                                                                                 \
+    KERNELPERF_DEVICE T name##_block(T* address, typename kernelperf_same<T>::type value) {                            \
+        return function(address, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);                               \
     }
 KERNELPERF_ATOMIC(atomicAdd, __hip_atomic_fetch_add)
 KERNELPERF_ATOMIC(atomicAnd, __hip_atomic_fetch_and)
@@ -59,11 +100,26 @@ KERNELPERF_ATOMIC(atomicMax, __hip_atomic_fetch_max)
 KERNELPERF_ATOMIC(atomicExch, __hip_atomic_exchange)
 #undef KERNELPERF_ATOMIC
 template <class T>
-KERNELPERF_DEVICE T atomicSub(T* address, T value) {
+KERNELPERF_DEVICE T atomicSub(T* address, typename kernelperf_same<T>::type value) {
     return __hip_atomic_fetch_add(address, -value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 template <class T>
-KERNELPERF_DEVICE T atomicCAS(T* address, T compare, T value) {
+KERNELPERF_DEVICE T atomicCAS(T* address, typename kernelperf_same<T>::type compare,
+                              typename kernelperf_same<T>::type value) {
     __hip_atomic_compare_exchange_strong(address, &compare, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
     return compare;
+}
+template <class T>
+KERNELPERF_DEVICE T unsafeAtomicAdd(T* address, typename kernelperf_same<T>::type value) {
+    return atomicAdd(address, value);
+}
+template <class T>
+KERNELPERF_DEVICE T safeAtomicAdd(T* address, typename kernelperf_same<T>::type value) {
+    return atomicAdd(address, value);
+}
+KERNELPERF_DEVICE unsigned atomicInc(unsigned* address, unsigned last) {
+    return __builtin_amdgcn_atomic_inc32(address, last, __ATOMIC_RELAXED, "agent");
+}
+KERNELPERF_DEVICE unsigned atomicDec(unsigned* address, unsigned last) {
+    return __builtin_amdgcn_atomic_dec32(address, last, __ATOMIC_RELAXED, "agent");
 }
