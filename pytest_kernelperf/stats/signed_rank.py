@@ -37,11 +37,24 @@ def signed_rank_p(differences: np.ndarray[Any, np.dtype[np.float64]]) -> float:
     rounded = np.round(differences, DECIMALS)
     if not np.any(rounded > 0):
         return 1.0
-    signed_ranks = rank_against(rounded)
-    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
-    from scipy import stats
+    ranks = rank_against(rounded)
+    return float(_upper_tail(len(ranks))[int(np.sum(ranks[ranks > 0]))])
 
-    return float(stats.wilcoxon(signed_ranks, alternative="greater", method=METHOD).pvalue)
+
+@functools.lru_cache
+def _upper_tail(pairs: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """P(sum of the ranks above 0 >= s) for s from 0 to the greatest, when each rank's sign is a fair coin's.
+
+    Exact as scipy's (the tests compare them), and kept: a test takes 50 us instead of 700, and there are twenty of
+    them in every comparison of five processes.
+    """
+    shares = np.ones(1)
+    for rank in range(1, pairs + 1):
+        longer = np.zeros(len(shares) + rank)
+        longer[: len(shares)] += shares / 2
+        longer[rank:] += shares / 2
+        shares = longer
+    return np.minimum(np.cumsum(shares[::-1])[::-1], 1.0)
 
 
 def rank_against(differences: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -56,22 +69,7 @@ def rank_against(differences: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarr
 @functools.lru_cache
 def critical_sum(pairs: int, alpha: float) -> int | None:
     """The smallest sum of ranks above 0 at which so many pairs reject at ``alpha``; None if not even all of them do."""
-    low, high = 0, pairs * (pairs + 1) // 2
-    if not 0 < pairs <= MOST_PAIRS or signed_rank_p(_ranks_with_sum(pairs, high)) > alpha:
+    if not 0 < pairs <= MOST_PAIRS:
         return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        rejects = signed_rank_p(_ranks_with_sum(pairs, middle)) <= alpha
-        low, high = (low, middle) if rejects else (middle, high)
-    return high
-
-
-def _ranks_with_sum(pairs: int, total: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Ranks 1 to ``pairs``, signed so that those above 0 add up to ``total``."""
-    signed = np.arange(1.0, pairs + 1, dtype=np.float64)
-    for rank in range(pairs, 0, -1):
-        if total >= rank:
-            total -= rank
-        else:
-            signed[rank - 1] *= -1
-    return signed
+    rejecting = np.flatnonzero(_upper_tail(pairs) <= alpha)
+    return int(rejecting[0]) if len(rejecting) else None
