@@ -1,0 +1,288 @@
+"""Samples taken live, through the guard's own workers: fresh processes, shared buffers, blocks in balanced order.
+
+A generation is a set of fresh processes that are alive together, as those of one run of the guard. Each takes every
+measurement in turn, and is replaced by the next generation. What an arm is stands in its line: ``copy`` for identical
+code (each copy a code object of its own in the device's memory), ``extra_rounds`` for a slowdown that was put in,
+``build`` for other code.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from lesson.cases import load_kernel
+
+from pytest_kernelperf.errors import CompileError
+from pytest_kernelperf.kernel import Kernel
+from pytest_kernelperf.measure.request import Arm
+from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Mode, Plan
+from pytest_kernelperf.plan import build_plan
+from pytest_kernelperf.source import collect_bundle
+from pytest_kernelperf.worker.array import InputSet
+from pytest_kernelperf.worker.pool import WorkerPool
+from verdict.builds import PLAIN, other_builds
+from verdict.taking import How, NotMeasured, Taking
+
+KERNELS = Path(__file__).parents[2] / "kernels"
+MOST_PROCESSES = 100
+"""More than any guard takes: processes of a generation are numbered from this times its number on."""
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Design:
+    """The arms of one measurement: copies of the same code, copies that are slowed, and other builds (how many)."""
+
+    copies: int
+    slowdowns: tuple[float, ...] = ()
+    builds: int = 0
+
+    @property
+    def name(self) -> str:
+        """As `--design` gives it."""
+        slowed = "".join(f"+{100 * share:g}%" for share in self.slowdowns)
+        return f"{self.copies}{slowed}" + (f"+{self.builds}b" if self.builds else "")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A case that can be measured: its plan, inputs, and code by build."""
+
+    id: CaseId
+    plan: Plan
+    inputs: InputSet
+    outputs: tuple[str, ...]
+    codes: dict[str, CodeObject]
+
+
+@dataclass
+class Budget:
+    """When to stop: after so many seconds, or so many checks of identical code, whichever is first."""
+
+    seconds: float
+    checks: int
+    began: float = field(default_factory=time.monotonic)
+    taken: int = 0
+
+    @property
+    def spent(self) -> bool:
+        """Whether it is over."""
+        return time.monotonic() - self.began > self.seconds or self.taken >= self.checks
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to sample, and how."""
+
+    runtime: str
+    kernels: tuple[str, ...]
+    tokens: tuple[int, ...]
+    modes: tuple[Mode, ...]
+    designs: tuple[Design, ...]
+    how: How
+    checks: int
+    seconds: float
+    seed: int
+    per_generation: int
+    contended: bool = False
+
+    @property
+    def wants_builds(self) -> bool:
+        """Whether some design has other builds."""
+        return any(design.builds for design in self.designs)
+
+
+@dataclass
+class Session:
+    """What was sampled: rows in the files' format, and what was not measured, with the reason."""
+
+    facts: DeviceFacts
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    generations: int = 0
+    seconds: float = 0.0
+
+
+def sample(options: Options, say: Say) -> Session:
+    """Take samples until the budget is spent. Raises ``KernelperfError`` where nothing can be measured at all."""
+    with WorkerPool(options.runtime) as pool:
+        facts = pool.facts()
+        subjects = list(open_subjects(pool, facts, options, say))
+    session = Session(facts)
+    budget, generator = Budget(options.seconds, options.checks), random.Random(options.seed)
+    measurements = deal(subjects, options, generator)
+    try:
+        while not budget.spent:
+            take_generation(session, measurements, options, budget)
+            say(
+                f"  generation {session.generations}: {budget.taken} checks of identical code, "
+                f"{len(session.refused)} not measured, {time.monotonic() - budget.began:.0f} s"
+            )
+    finally:
+        for subject in subjects:
+            subject.inputs.close()
+    session.seconds = time.monotonic() - budget.began
+    return session
+
+
+def open_subjects(pool: WorkerPool, facts: DeviceFacts, options: Options, say: Say) -> Iterator[Subject]:
+    """Compile every kernel, with other builds where a design asks for them, and make inputs and plans."""
+    sys.path.insert(0, str(KERNELS))  # their tests import what lies beside the kernels
+    for name in options.kernels:
+        kernel = load_kernel(KERNELS / name / f"test_{name}.py")
+        tokens = [size for size in kernel.tokens if not options.tokens or size in options.tokens]
+        cases = [case for size in tokens for case in plan_variants(kernel, size, facts)]
+        names = tuple({launch.kernel: None for _, _, plan in cases for launch in plan.launches})
+        bundle = collect_bundle(kernel)
+        builds = {PLAIN: pool.compile(bundle, names)}
+        for build, changed in other_builds(bundle, facts.runtime).items() if options.wants_builds else ():
+            try:
+                builds[build] = pool.compile(changed, names)
+            except CompileError as error:
+                say(f"  {name}: no build {build} ({str(error).splitlines()[0][:100]})")
+        for case, inputs, plan in cases:
+            outputs = tuple(kernel.compute_reference(case.tokens, inputs))
+            subject = Subject(case, plan, inputs, outputs, {PLAIN: builds[PLAIN]})
+            yield replace(subject, codes=dict(equal_builds(pool, subject, builds, say)))
+
+
+def equal_builds(
+    pool: WorkerPool, subject: Subject, builds: Mapping[str, CodeObject], say: Say
+) -> Iterator[tuple[str, CodeObject]]:
+    """Builds that compute what the plain one computes, bit for bit; the name says where instructions are the same."""
+    wanted = {launch.kernel: builds[PLAIN].kernels[launch.kernel] for launch in subject.plan.launches}
+    expected = run(pool, subject, builds[PLAIN]) if len(builds) > 1 else {}
+    for build, code in builds.items():
+        if build == PLAIN:
+            yield build, code
+            continue
+        found = run(pool, subject, code)
+        if all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected):
+            same = all(code.kernels[name].instruction_digest == of.instruction_digest for name, of in wanted.items())
+            yield f"{build} (same instructions)" if same else build, code
+        else:
+            say(f"  {subject.id}: the build {build} computes something else")
+
+
+def run(pool: WorkerPool, subject: Subject, code: CodeObject) -> dict[str, Any]:
+    """A case's outputs from one build, as bytes."""
+    outputs = pool.run(subject.id, subject.plan, code, subject.inputs, subject.outputs)
+    return {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in outputs.items()}
+
+
+def plan_variants(kernel: Kernel, tokens: int, facts: DeviceFacts) -> Iterator[tuple[CaseId, InputSet, Plan]]:
+    """Every variant at one size, all on the same inputs."""
+    inputs = InputSet.create(kernel.compute_inputs(tokens))
+    for variant in kernel.variants.values():
+        case = CaseId(kernel.name, variant.name, tokens)
+        yield case, inputs, build_plan(case, variant.function, facts, inputs)
+
+
+def deal(
+    subjects: Sequence[Subject], options: Options, generator: random.Random
+) -> Iterator[tuple[Subject, Mode, Design]]:
+    """Every case in every mode and design, in random order, for ever."""
+    everything = [
+        (subject, mode, design) for subject in subjects for mode in options.modes for design in options.designs
+    ]
+    while True:
+        generator.shuffle(everything)
+        yield from everything
+
+
+def take_generation(
+    session: Session, measurements: Iterator[tuple[Subject, Mode, Design]], options: Options, budget: Budget
+) -> None:
+    """Start fresh processes and measure some cases in them."""
+    with WorkerPool(options.runtime) as pool:
+        for number in range(options.per_generation):
+            if budget.spent:
+                break
+            subject, mode, design = next(measurements)
+            if not number:
+                start_workers(pool, subject, options.how.schedule.first.processes)
+            arms = make_arms(subject, design, random.Random(f"{options.seed}/{session.generations}/{number}"))
+            just_arms = [arm for arm, _ in arms]
+            taking = Taking(pool, subject.id, mode, just_arms, subject.inputs, subject.outputs, options.how)
+            try:
+                taking.run()
+            except NotMeasured as reason:
+                session.refused.append(f"{subject.id}, {mode}: {reason}")
+                continue
+            budget.taken += design.copies - 1
+            session.rows += describe(session, taking, design, arms, options)
+    session.generations += 1
+
+
+def start_workers(pool: WorkerPool, subject: Subject, processes: int) -> None:
+    """Start the first workers at once; each runs a plan, so that its device is open before anything is timed."""
+
+    def start(process: int) -> None:
+        pool.run(subject.id, subject.plan, subject.codes[PLAIN], subject.inputs, subject.outputs, process=process)
+
+    start(0)
+    with ThreadPoolExecutor(processes) as threads:
+        list(threads.map(start, range(1, processes)))
+
+
+def make_arms(subject: Subject, design: Design, generator: random.Random) -> list[tuple[Arm, dict[str, Any]]]:
+    """The arms of a design, each with what its line says of it; every one has a code object of its own."""
+    plain = subject.codes[PLAIN]
+    arms: list[tuple[Arm, dict[str, Any]]] = []
+    for copy in range(design.copies):
+        arms.append((Arm(f"copy{copy}", own(plain, f"copy{copy}"), subject.plan), {"copy": copy}))
+    for number, share in enumerate(design.slowdowns):
+        name = f"slowed{number}"
+        arms.append((Arm(name, own(plain, name), subject.plan, 1 + share), {"copy": 0}))
+    others = [build for build in subject.codes if build != PLAIN]
+    for build in generator.sample(others, min(design.builds, len(others))):
+        arms.append((Arm(build, subject.codes[build], subject.plan), {"copy": 0, "build": build}))
+    return arms
+
+
+def own(code: CodeObject, name: str) -> CodeObject:
+    """The same bytes under another digest, so that a worker loads them again: to other addresses, as an accepted
+    binary and a new one are."""
+    return msgspec.structs.replace(code, digest=f"{code.digest}-{name}")
+
+
+def describe(
+    session: Session,
+    taking: Taking,
+    design: Design,
+    arms: Sequence[tuple[Arm, dict[str, Any]]],
+    options: Options,
+) -> Iterator[dict[str, Any]]:
+    """One line for every arm in every process that took it."""
+    for process in sorted(taking.taken):
+        for arm, facts in arms:
+            samples = taking.samples(process, arm.name)
+            if samples["us"]:
+                yield {
+                    "process": session.generations * MOST_PROCESSES + process,
+                    "generation": session.generations,
+                    "mode": taking.taken[process][0].mode,
+                    "kernel": taking.case.kernel,
+                    "variant": taking.case.variant,
+                    "tokens": taking.case.tokens,
+                    "design": design.name,
+                    **facts,
+                    "extra_rounds": arm.rounds_of(samples["rounds"]) - samples["rounds"],
+                    **({"contended": True} if options.contended else {}),
+                    **samples,
+                }
+
+
+def all_kernels() -> tuple[str, ...]:
+    """All kernels of the project."""
+    return tuple(sorted(path.parent.name for path in KERNELS.glob("*/test_*.py")))

@@ -1,0 +1,55 @@
+"""How large a slowdown really is. Never from the samples under test.
+
+Live, it is what was put in: rounds added to the batch. In files it is what *other* processes say: the median of their
+ratios, each the median of its pairs. It is called sure where the 95 % interval over those processes (Student's t of the
+mean log ratio) lies in one band.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from verdict.contrasts import Contrast
+
+BANDS = (("<0.5", 0.005), ("0.5-1", 0.01), ("1-2", 0.02), ("2-5", 0.05), (">5", math.inf))
+FEWEST_OTHERS = 2
+
+
+class Truth(NamedTuple):
+    """A slowdown as a ratio, its interval, and whether both ends lie in its band."""
+
+    ratio: float
+    low: float
+    high: float
+
+    @property
+    def band(self) -> str:
+        """The band that the ratio lies in."""
+        return band_of(self.ratio)
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval lies in the band."""
+        return band_of(self.low) == band_of(self.high) == self.band
+
+
+def band_of(ratio: float) -> str:
+    """The band of a slowdown: its name is in percent, its upper end belongs to the next."""
+    return next(name for name, end in BANDS if ratio - 1 < end)
+
+
+def truth_of(contrast: Contrast, tested: Collection[int]) -> Truth | None:
+    """The truth for a check of the processes ``tested``; None where fewer than two others can tell."""
+    if contrast.injected_ratio is not None:
+        return Truth(*[contrast.injected_ratio] * 3)
+    others = [ratio for process, ratio in contrast.log_ratios.items() if process not in tested and math.isfinite(ratio)]
+    if len(others) < FEWEST_OTHERS:
+        return None
+    half = float(stats.t.ppf(0.975, len(others) - 1) * stats.sem(others))
+    middle = float(np.mean(others))
+    return Truth(*(math.exp(value) for value in (float(np.median(others)), middle - half, middle + half)))

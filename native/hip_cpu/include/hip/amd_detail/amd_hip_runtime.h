@@ -1,3 +1,0 @@
-// Part of hip_runtime.h here.
-#pragma once
-#include "../hip_runtime.h"
