@@ -371,6 +371,7 @@ class Comparison(Frozen, frozen=True):
     p_not_slower: float | None = None
     agreement_alpha: float = 1.0
     process_numbers: tuple[int, ...] = ()
+    per_process_shown_ratio: tuple[float, ...] = ()
     cycles_ratio: float | None = None
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Comparison, Frozen, Measurement, Mode
-from pytest_kernelperf.stats.agreement import majority, p_over_processes, ruling_out
+from pytest_kernelperf.stats.agreement import majority, p_over_processes
 from pytest_kernelperf.stats.interval import interval_over_processes
 from pytest_kernelperf.stats.paired import Outcome, allowance, compare_process, smallest_shown, usable_pairs
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.power import Sharpness, smallest_caught
+from pytest_kernelperf.stats.schedule import Look, Schedule
 
 Pairs = tuple[Sequence[float], Sequence[float]]
 """Times in us of two arms in the same blocks of one process."""
@@ -32,6 +34,7 @@ def compare(
     against: str,
     policy: Policy,
     agreement_alpha: float | None = None,
+    schedule: Schedule | None = None,
 ) -> Comparison:
     """Compare two arms over all processes.
 
@@ -44,6 +47,7 @@ def compare(
         against: the arm it is compared with, such as ``baseline``.
         policy: tolerance, floor, alpha and looks.
         agreement_alpha: as ``compare_pairs`` has it.
+        schedule: as ``compare_pairs`` has it.
 
     Raises:
         KernelperfError: no process has a usable pair of samples.
@@ -54,7 +58,7 @@ def compare(
         raise ValueError(f"modes are never compared with each other: {', '.join(sorted(modes))}")
     pairs = {process: pair_samples(of, arm, against) for process, of in _by_process(measurements).items()}
     names = Contrast(arm, against, next(iter(modes), "graph"))
-    return compare_pairs(pairs, policy, agreement_alpha, names)
+    return compare_pairs(pairs, policy, agreement_alpha, names, schedule)
 
 
 def compare_pairs(
@@ -62,6 +66,7 @@ def compare_pairs(
     policy: Policy,
     agreement_alpha: float | None = None,
     names: Contrast = Contrast(),  # noqa: B008 - frozen
+    schedule: Schedule | None = None,
 ) -> Comparison:
     """Compare two arms whose times in us are paired already.
 
@@ -70,6 +75,8 @@ def compare_pairs(
         policy: tolerance, floor, alpha and looks.
         agreement_alpha: the error allowed over processes at this look; None: all of ``policy.agreement``.
         names: what the arms are called, and their mode.
+        schedule: the looks that this is one of, for the smallest slowdown that they would have caught; None: this
+            look is the only one.
 
     Raises:
         KernelperfError: no process has a usable pair of samples.
@@ -85,7 +92,10 @@ def compare_pairs(
         )
     ratios = [result.ratio for result in results.values()]
     interval = interval_over_processes(ratios, policy.confidence)
-    needed = majority(len(pairs))
+    alpha = policy.agreement if agreement_alpha is None else agreement_alpha
+    looks = _looks_at(pairs, alpha) if schedule is None else schedule.by_processes
+    sharp = [found for _, both in sorted(pairs.items()) if (found := _sharpness(both, policy)) is not None]
+    caught = smallest_caught(sharp, looks)
     return Comparison(
         arm=names.arm,
         against=names.against,
@@ -106,14 +116,13 @@ def compare_pairs(
         per_process_ratio=tuple(ratios),
         process_numbers=tuple(results),
         not_slower=sum(result.not_slower for result in results.values()),
-        needed=needed,
-        detectable_ratio=_detectable_ratio(
-            pairs.values(), math.log(interval.change_ratio), ruling_out(len(pairs)), policy
-        ),
+        needed=majority(len(pairs)),
+        per_process_shown_ratio=tuple(math.exp(process.shown) for process in sharp),
+        detectable_ratio=None if caught is None else math.exp(caught),
         p_slower=p_over_processes([result.above for result in results.values()]),
         p_faster=p_over_processes([result.below for result in results.values()]),
         p_not_slower=p_over_processes([-result.above for result in results.values()]),
-        agreement_alpha=policy.agreement if agreement_alpha is None else agreement_alpha,
+        agreement_alpha=alpha,
     )
 
 
@@ -162,16 +171,17 @@ def _by_process(measurements: Iterable[Measurement]) -> dict[int, list[Measureme
     return grouped
 
 
-def _detectable_ratio(pairs: Iterable[Pairs], change: float, needed: int, policy: Policy) -> float | None:
-    """The smallest slowdown at which ``needed`` processes would have said slower, from these very samples.
+def _looks_at(pairs: Mapping[int, Pairs], agreement_alpha: float) -> tuple[Look, ...]:
+    """The only look: at the processes that are there."""
+    return (Look(len(pairs), min(len(both[0]) for both in pairs.values()), agreement_alpha),)
 
-    Each process is moved by the change of all, not by its own, so that the spread between processes counts.
-    """
-    shown = []
-    for both in pairs:
-        arm, against = usable_pairs(*both)
-        if len(arm):
-            centred = np.log(arm / against) - change
-            shift = smallest_shown(centred, allowance(against, policy), policy.alpha_per_look)
-            shown.extend([] if shift is None else [shift])
-    return math.exp(sorted(shown)[needed - 1]) if len(shown) >= needed else None
+
+def _sharpness(pairs: Pairs, policy: Policy) -> Sharpness | None:
+    """How sharply a process sees, from its own samples; None where it has none or could not show any slowdown."""
+    arm, against = usable_pairs(*pairs)
+    if not len(arm):
+        return None
+    change, above = np.log(arm / against), allowance(against, policy)
+    middle = float(np.median(change))
+    shown = smallest_shown(change - middle, above, policy.alpha_per_look)
+    return None if shown is None else Sharpness(middle, shown, float(np.median(above)))
