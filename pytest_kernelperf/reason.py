@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_kernelperf.model import Comparison, Creep, CreepStep, Drift, LaunchFill, Mismatch, StoredComparison
+from pytest_kernelperf.stats.advice import Advice, Remedy
 from pytest_kernelperf.units import (
     describe_change,
     format_bytes,
@@ -135,6 +136,20 @@ def undecided(comparison: Comparison, code: str, bounded: bool) -> str:
         else "a slowdown of twice the tolerance is not ruled out: not proven; quieten the machine and run again"
     )
     return f"{opening}: {_change(comparison, 'the baseline')}, {said}, {_allowed(comparison)}; {ending}"
+
+
+def remedy(advice: Advice) -> str:
+    """What would decide an undecided case: ``12 processes would decide it (kernelperf_processes)``."""
+    if advice.remedy is Remedy.TWO_SPEEDS:
+        low, high = (describe_change(ratio or 1.0) for ratio in (advice.low_ratio, advice.high_ratio))
+        return f"two speeds: some processes show {low}, the others {high}; find out what differs between processes"
+    return {
+        Remedy.MORE_PROCESSES: f"about {format_count(advice.count)} processes would decide it (kernelperf_processes)",
+        Remedy.MORE_BLOCKS: f"about {format_count(advice.count)} blocks in each process would decide it",
+        Remedy.QUIETER: "no number of blocks would decide it, the samples scatter too much: quieten the machine",
+        Remedy.DEPENDS: "more processes would be divided too: find out what differs between processes",
+        Remedy.AT_TOLERANCE: "the change is as large as the tolerance: nothing decides it but another tolerance",
+    }[advice.remedy]
 
 
 def beside_replaced(comparison: Comparison, variant: str) -> str:

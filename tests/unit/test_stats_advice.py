@@ -9,6 +9,7 @@ import pytest
 from h200_samples import slowed
 
 from pytest_kernelperf.model import Comparison
+from pytest_kernelperf.reason import remedy
 from pytest_kernelperf.stats.advice import Advice, Remedy, find_two_speeds, would_decide
 from pytest_kernelperf.stats.agreement import Finding, find
 from pytest_kernelperf.stats.comparison import compare_pairs
@@ -89,6 +90,24 @@ def test_processes_that_stay_divided_depend_on_the_process() -> None:
     """Three of eight slower by unlike amounts, or some slower and some faster: more will be so too."""
     assert would_decide(compared(0.0, 0.0, 0.02, 0.05, 0.09, 0.003, 0.001, 0.002)).remedy is Remedy.DEPENDS
     assert would_decide(compared(0.0, 0.03, 0.05, -0.02, 0.02)).remedy is Remedy.DEPENDS
+
+
+@pytest.mark.parametrize(
+    ("advice", "said"),
+    [
+        (Advice(Remedy.MORE_PROCESSES, 12), "about 12 processes would decide it (kernelperf_processes)"),
+        (Advice(Remedy.MORE_BLOCKS, 90), "about 90 blocks in each process would decide it"),
+        (Advice(Remedy.TWO_SPEEDS, 0, 1.0, 1.27), "two speeds: some processes show the same, the others 27 % slower;"),
+    ],
+)
+def test_the_remedy_is_said_with_its_amount(advice: Advice, said: str) -> None:
+    """In a sentence that says what to do."""
+    assert remedy(advice).startswith(said)
+
+
+def test_every_remedy_has_a_sentence() -> None:
+    """None is forgotten."""
+    assert len({remedy(Advice(each, 9, 1.0, 1.1)) for each in Remedy}) == len(Remedy)
 
 
 def test_every_open_case_of_the_real_samples_gets_a_remedy() -> None:
