@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hip_cpu_calls import Array, HipCpu, HipFailure
+from hip_cpu_calls import Array, HipCpu
 
 COLUMNS, STREAMS = 2560, 4
 LESSON = Path(__file__).parents[2] / "kernels" / "moe_add_inject" / "moe_add_inject.hip"
@@ -483,30 +483,6 @@ def test_hips_own_functions_are_there(hip: HipCpu) -> None:
     }"""
     out, _ = hip.run(source, "all", (1,), (1,), np.zeros(13, np.float32), np.arange(4, dtype=np.float32))
     assert out.tolist() == [1, 0.5, 1, 3, 1.5, 42, 12 + 0, 1, 32, 3, 10, 5, 4]
-
-
-UNSUPPORTED = {
-    "__match_all_sync": "int same; x[0] = __match_all_sync(~0u, 1, &same);",
-    "__builtin_amdgcn_mov_dpp": "x[0] = __builtin_amdgcn_mov_dpp(1, 2, 3, 4, false);",
-}
-
-
-@pytest.mark.parametrize("name", UNSUPPORTED)
-def test_what_is_not_there_yet_is_named(hip: HipCpu, name: str) -> None:
-    """An unsupported feature is a compile error with one sentence that names it and the user's line."""
-    source = f'extern "C" __global__ void k(float* x) {{\n  {UNSUPPORTED[name]}\n}}'
-    with pytest.raises(HipFailure) as caught:
-        hip.compile(source, name="mine.hip")
-    assert f"{name} is not supported by the cpu runtime yet" in caught.value.log
-    assert "mine.hip:2" in caught.value.log
-
-
-def test_eight_bit_floats_are_refused_by_their_header(hip: HipCpu) -> None:
-    """Including what is not there says so."""
-    with pytest.raises(HipFailure) as caught:
-        hip.compile("#include <hip/hip_fp8.h>\n")
-    assert "hip/hip_fp8.h" in caught.value.log
-    assert "not supported by the cpu runtime yet" in caught.value.log
 
 
 def test_far_out_of_bounds_writes_end_the_process() -> None:

@@ -1,7 +1,7 @@
 #include "assembly.h"
 
 #include <cctype>
-#include <set>
+#include <map>
 
 namespace kp {
 namespace {
@@ -41,7 +41,7 @@ Renamed name_kernels(std::string_view assembly, int kernels, int expressions) {
     std::string text(assembly);
     for (int i = 0; i < expressions; ++i)
         result.expressions.push_back(take_symbol(text, "kp_expression_KPE" + std::to_string(i) + "_"));
-    std::set<std::string> seen;
+    std::map<std::string, std::size_t> seen;
     for (int i = 0; i < kernels; ++i) {
         std::string name = take_symbol(text, "kp_name_KP" + std::to_string(i) + "_");
         if (name.empty()) {
@@ -49,7 +49,10 @@ Renamed name_kernels(std::string_view assembly, int kernels, int expressions) {
             return result;
         }
         // Two spellings of one name expression: the second copy is kept apart, its name finds the first.
-        if (!seen.insert(name).second) name += ".again." + std::to_string(i);
+        if (const auto [first, fresh] = seen.emplace(name, i); !fresh) {
+            result.same.emplace_back(first->second, i);
+            name += ".again." + std::to_string(i);
+        }
         result.kernels.push_back(name);
     }
     static constexpr std::string_view prefixes[] = {"kernelperf_thunk_KP", "kernelperf_parameters_KP"};

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kp {
@@ -11,6 +12,7 @@ struct Renamed {
     std::string text;
     std::vector<std::string> kernels;      // by number: the name hipModuleGetFunction takes
     std::vector<std::string> expressions;  // by number: lowered names
+    std::vector<std::pair<std::size_t, std::size_t>> same;  // numbers of kernels of one and the same name
     std::string error;
 };
 

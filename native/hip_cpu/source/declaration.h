@@ -16,6 +16,7 @@ struct Declaration {
     std::size_t name = 0;          // first token of the declarator: name, or name<arguments>
     std::size_t open = 0;          // ( of the parameters
     std::size_t close = 0;         // ) of the parameters
+    std::string result;            // void, or a type that must turn out to be void
     bool is_template = false;      // template <class T>
     bool is_specialisation = false;  // template <>
     bool is_instantiation = false;   // template void scale<float>(float*);

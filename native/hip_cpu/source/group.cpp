@@ -17,7 +17,7 @@ namespace kp {
 namespace {
 
 constexpr unsigned lanes = warp_size;
-enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match };
+enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match, exchange_push };
 enum BarrierKind : unsigned { barrier_plain, barrier_count, barrier_and, barrier_or };
 
 unsigned lowest(std::uint32_t mask) { return static_cast<unsigned>(__builtin_ctz(mask)); }
@@ -194,10 +194,19 @@ private:
             Thread& t = first[lane];
             if (t.kind == exchange_shuffle) t.value = values[t.source % lanes];
             else if (t.kind == exchange_ballot) t.value = ballot;
+            else if (t.kind == exchange_push) t.value = pushed_to(lane, first, here, values);
             else t.value = equal_lanes(values, here, values[lane]);
         }
         wave.exchanging &= ~here;
         wave.ready |= here;
+    }
+
+    // What the highest lane whose value goes to `lane` passed, or 0.
+    static std::uint64_t pushed_to(unsigned lane, const Thread* first, std::uint32_t here, const std::uint64_t* values) {
+        std::uint64_t found = 0;
+        for (std::uint32_t left = here; left != 0; left &= left - 1)
+            if (first[lowest(left)].source % lanes == lane) found = values[lowest(left)];
+        return found;
     }
 
     static std::uint64_t equal_lanes(const std::uint64_t* values, std::uint32_t here, std::uint64_t value) {

@@ -11,8 +11,10 @@ constexpr std::string_view site_calls[] = {
     "__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or", "__builtin_amdgcn_s_barrier",
     "__shfl", "__shfl_xor", "__shfl_up", "__shfl_down", "__shfl_sync", "__shfl_xor_sync", "__shfl_up_sync", "__shfl_down_sync",
     "__ballot", "__any", "__all", "__activemask", "__ballot_sync", "__any_sync", "__all_sync", "__syncwarp",
-    "__match_any", "__match_any_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
-    "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ds_bpermute", "__builtin_amdgcn_readfirstlane", "__builtin_amdgcn_readlane"};
+    "__match_any", "__match_any_sync", "__match_all", "__match_all_sync", "__reduce_add_sync", "__reduce_min_sync", "__reduce_max_sync",
+    "__builtin_amdgcn_wave_barrier", "__builtin_amdgcn_ballot_w32", "__builtin_amdgcn_ballot_w64", "__builtin_amdgcn_ds_bpermute",
+    "__builtin_amdgcn_ds_permute", "__builtin_amdgcn_ds_swizzle", "__builtin_amdgcn_mov_dpp", "__builtin_amdgcn_update_dpp",
+    "__builtin_amdgcn_permlane16", "__builtin_amdgcn_permlanex16", "__builtin_amdgcn_readfirstlane", "__builtin_amdgcn_readlane"};
 constexpr std::string_view other_words[] = {"__shared__", "kp_assert_failed"};
 
 constexpr unsigned most_levels = 100, kernel_level = 127;
@@ -26,6 +28,10 @@ unsigned hash(std::string_view text) {
     unsigned value = 2166136261u;
     for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 16777619u;
     return value ^ value >> 16;
+}
+
+unsigned site_base(unsigned level, std::string_view name, std::string_view of_class) {
+    return level << 24 | ((hash(name) ^ (of_class.empty() ? 0 : hash(of_class) * 31)) & 0xffff) << 8;
 }
 
 }  // namespace
@@ -61,7 +67,11 @@ bool GroupUse::may_split(std::size_t open, std::size_t close) const {
     return splits && found;
 }
 
-void GroupUse::note(std::string_view name, std::size_t begin, std::size_t end) { pieces_.push_back({name, begin, end, false}); }
+void GroupUse::note(std::string_view name, std::string_view of_class, std::size_t begin, std::size_t end) {
+    pieces_.push_back({name, of_class, begin, end, false});
+}
+
+void GroupUse::note_argument(std::string_view name) { everywhere_ = everywhere_ || levels_.count(name) != 0; }
 
 bool GroupUse::note_shared(std::size_t begin, std::size_t end) {
     bool shared = false, dynamic = false;
@@ -72,7 +82,7 @@ bool GroupUse::note_shared(std::size_t begin, std::size_t end) {
     if (!shared) return false;
     const std::string_view name = t_[declared_name(begin, end)].text;
     if (dynamic) dynamic_.insert(name);
-    pieces_.push_back({name, begin, end, true});
+    pieces_.push_back({name, {}, begin, end, true});
     return true;
 }
 
@@ -87,7 +97,7 @@ void GroupUse::spread() {
     bool grown = true;
     for (unsigned round = 0; grown && round < most_levels; ++round) {
         grown = false;
-        for (const Piece& piece : pieces_) {
+        for (Piece& piece : pieces_) {
             bool found = false;
             unsigned level = 0;
             for (std::size_t i = piece.begin; i < piece.end; ++i) {
@@ -100,6 +110,7 @@ void GroupUse::spread() {
             }
             if (!found) continue;
             if (piece.name.empty()) everywhere_ = true;
+            if (level > piece.level) piece.level = std::min(level, most_levels), grown = true;
             for (std::size_t i = piece.begin; i < piece.end && exchanging_.count(piece.name) == 0; ++i)
                 if (!t_[i].is(piece.name) && exchanges(i)) exchanging_.insert(piece.name), grown = true;
             const auto known = levels_.find(piece.name);
@@ -134,10 +145,7 @@ bool GroupUse::uses(std::size_t i) const {
 
 // A site's number: functions that are called come before those that call them, a function's own sites in their order. It
 // does not change with what stands elsewhere in the source, so that neither does the kernel's code.
-void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open, std::size_t close, std::vector<Edit>& edits) const {
-    const auto known = levels_.find(name);
-    const unsigned level = is_kernel || known == levels_.end() ? kernel_level : known->second;
-    const unsigned base = level << 24 | (hash(name) & 0xffff) << 8;
+void GroupUse::edit_body(unsigned base, std::size_t open, std::size_t close, std::vector<Edit>& edits) const {
     unsigned number = 0;
     const auto site = [&] { return "::kp::Site{" + std::to_string(base | std::min(number++, 255u)) + "u}."; };
     std::vector<std::pair<std::size_t, std::size_t>> loops;  // { and } of those around the token that need a site
@@ -156,9 +164,18 @@ void GroupUse::edit_body(std::string_view name, bool is_kernel, std::size_t open
     }
 }
 
+void GroupUse::edit_kernel(std::string_view name, std::size_t open, std::size_t close, std::vector<Edit>& edits) const {
+    edit_body(site_base(kernel_level, name, {}), open, close, edits);
+}
+
+unsigned GroupUse::level_of(const Piece& piece) const {
+    const auto known = levels_.find(piece.name);
+    return known == levels_.end() ? piece.level : known->second;
+}
+
 void GroupUse::edit_noted(std::vector<Edit>& edits) const {
     for (const Piece& piece : pieces_)
-        if (!piece.is_shared) edit_body(piece.name, false, piece.begin, piece.end, edits);
+        if (!piece.is_shared) edit_body(site_base(level_of(piece), piece.name, piece.of_class), piece.begin, piece.end, edits);
         else
             for (std::size_t i = piece.begin; i < piece.end; ++i)
                 if (t_[i].is("__shared__")) edit_shared(i, edits);

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "assembly.h"
@@ -11,6 +12,7 @@
 #include "process.h"
 #include "rewrite.h"
 #include "sha256.h"
+#include "token.h"
 
 namespace kp {
 namespace {
@@ -102,6 +104,25 @@ std::string pack(const std::string& shared, const std::string& relocatable) {
     return out + relocatable;
 }
 
+// g++ finds it strange that a kernel without linkage is declared only (rewrite.h), and cannot be told not to say so.
+std::string without_known_warnings(const std::string& words) {
+    std::string out;
+    for (std::size_t at = 0; at < words.size();) {
+        const std::size_t end = std::min(words.find('\n', at), words.size() - 1) + 1;
+        const std::string line = words.substr(at, end - at);
+        if (line.find("used but never defined") == std::string::npos) out += line;
+        at = end;
+    }
+    return out;
+}
+
+// Each "file:line", a newline, and the kernel's name.
+std::string defined_twice(const std::string& first, const std::string& second) {
+    const std::size_t end = second.find('\n');
+    return second.substr(0, end) + ": error: redefinition of the kernel " + second.substr(end + 1) + ", which has the same parameters at " +
+           first.substr(0, first.find('\n'));
+}
+
 std::vector<std::string> joined(std::vector<std::string> a, const std::vector<std::string>& b) {
     a.insert(a.end(), b.begin(), b.end());
     return a;
@@ -119,16 +140,20 @@ public:
         for (const auto& [name, text] : source_.headers)
             if (!inside(name)) return say(Outcome::bad_input, "the header name '" + name + "' leads out of the source's folder");
             else if (!put_file(folder_.path(), name, text)) return say(Outcome::failed, "the header '" + name + "' could not be written for compiling");
-        if (!put_file(folder_.path(), main_, source_.text)) return say(Outcome::failed, "the source could not be written for compiling");
+        if (!put_file(folder_.path(), main_, source_.text + expressions_marked())) return say(Outcome::failed, "the source could not be written for compiling");
 
         const Finished preprocessed = step({"-E", "-x", "c++", "-include", "hip/hip_runtime.h", main_}, true);
         if (!preprocessed.ok()) return say(Outcome::refused, preprocessed.error);
+        std::vector<std::string> expressions;
+        const std::string_view text = take_expressions(preprocessed.output, expressions);
+        if (expressions.size() != source_.name_expressions.size())
+            return say(Outcome::refused, main_ + ": error: a comment or a condition of the preprocessor does not end");
         const std::string key = key_of(preprocessed.output);
         if (cache_read(key, compiled_)) return Outcome::compiled;
         compiled_ = {};
 
         const Rewritten rewritten = rewrite(
-            preprocessed.output, source_.name_expressions,
+            text, expressions,
             cxx_.is_clang ? "#pragma clang loop vectorize(assume_safety) interleave(enable)" : "#pragma GCC ivdep");
         if (!rewritten.error.empty()) return say(Outcome::refused, rewritten.error);
         const Outcome outcome = build(rewritten, preprocessed.error);
@@ -140,6 +165,28 @@ private:
     Outcome say(Outcome outcome, const std::string& words) {
         compiled_.log = words;
         return outcome;
+    }
+
+    // Name expressions go through the preprocessor behind the source, as with hiprtc: they may use its macros.
+    static constexpr const char* mark_ = "kp_name_expression_follows";
+    std::string expressions_marked() const {
+        std::string text;
+        for (const std::string& expression : source_.name_expressions) text.append("\n").append(mark_).append(" ").append(expression);
+        return text + "\n";
+    }
+
+    // What stands before them; the expressions as the preprocessor left them.
+    std::string_view take_expressions(std::string_view preprocessed, std::vector<std::string>& expressions) const {
+        std::size_t at = source_.name_expressions.empty() ? std::string_view::npos : preprocessed.find(mark_);
+        const std::string_view before = preprocessed.substr(0, at);
+        while (at != std::string_view::npos) {
+            const std::size_t begin = at + std::strlen(mark_);
+            at = preprocessed.find(mark_, begin);
+            std::string words;
+            for (const Token& token : split(preprocessed.substr(begin, at - begin)).list) words.append(words.empty() ? "" : " ").append(token.text);
+            expressions.push_back(words);
+        }
+        return before;
     }
 
     Finished step(const std::vector<std::string>& arguments, bool preprocessing) const {
@@ -164,10 +211,13 @@ private:
         quiet.push_back(cxx_.is_clang ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");
         if (cxx_.is_clang) quiet = joined(quiet, {"-fno-addrsig", "-Wno-pass-failed", "-Wno-undefined-internal"});
         const Finished compiled = step(joined(quiet, {"-S", "kernel.ii", "-o", "kernel.s"}), false);
-        if (!compiled.ok()) return say(Outcome::refused, warnings + compiled.error);
+        if (!compiled.ok()) return say(Outcome::refused, warnings + without_known_warnings(compiled.error));
         if (!read_file(folder + "kernel.s", assembly)) return say(Outcome::failed, "the compiler left no assembly");
         const Renamed renamed = name_kernels(assembly, rewritten.kernels, rewritten.expressions);
         if (!renamed.error.empty()) return say(Outcome::failed, renamed.error);
+        for (const auto& [first, second] : renamed.same)
+            if (!rewritten.defined[first].empty() && !rewritten.defined[second].empty())
+                return say(Outcome::refused, defined_twice(rewritten.defined[first], rewritten.defined[second]));
         if (!write_file(folder + "kernel.s", renamed.text)) return say(Outcome::failed, "the assembly could not be written");
         const Finished assembled = step({"-c", "kernel.s", "-o", "kernel.o"}, false);
         if (!assembled.ok()) return say(Outcome::failed, assembled.error);
@@ -176,7 +226,7 @@ private:
         if (!read_file(folder + "kernel.so", shared) || !read_file(folder + "kernel.o", relocatable))
             return say(Outcome::failed, "the linker left no object");
         compiled_.object = pack(shared, relocatable);
-        compiled_.log = warnings + compiled.error;
+        compiled_.log = warnings + without_known_warnings(compiled.error);
         compiled_.lowered = renamed.expressions;
         return Outcome::compiled;
     }

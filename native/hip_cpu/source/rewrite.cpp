@@ -8,6 +8,7 @@
 #include "glue.h"
 #include "group_use.h"
 #include "kernel_body.h"
+#include "refusal.h"
 #include "text_edit.h"
 #include "token.h"
 
@@ -26,10 +27,14 @@ public:
 
     Rewritten run() {
         result_.error = split_.error;
+        for (const std::string& file : split_.files) ours_.push_back(file.find("/../include/") != std::string::npos);
+        if (result_.error.empty()) refuse();
         if (result_.error.empty()) walk(false);
         if (result_.error.empty()) {
             spread_outside_use();
             group_.spread();
+            note_template_arguments();
+            mark_noinline();
             group_.edit_noted(edits_);
             walk(true);
         }
@@ -42,13 +47,34 @@ private:
     // --- reading ---------------------------------------------------------------------------
 
     void fail(std::size_t token, const std::string& sentence) {
-        if (!result_.error.empty()) return;
-        const Token& t = tokens_[std::min(token, tokens_.size() - 1)];
-        result_.error = split_.files[static_cast<std::size_t>(t.file)] + ":" + std::to_string(t.line) + ": error: " + sentence;
+        if (result_.error.empty()) result_.error = place(std::min(token, tokens_.size() - 1)) + ": error: " + sentence;
+    }
+
+    std::string place(std::size_t token) const {
+        const Token& t = tokens_[token];
+        return split_.files[static_cast<std::size_t>(t.file)] + ":" + std::to_string(t.line);
+    }
+
+    int next_kernel(const std::string& defined) {
+        result_.defined.push_back(defined);
+        return result_.kernels++;
     }
 
     bool in_device_header(std::size_t token) const {
         return split_.files[static_cast<std::size_t>(tokens_[token].file)].find("/kernelperf_cpu/") != std::string::npos;
+    }
+
+    void refuse() {
+        std::string sentence;
+        const std::size_t at = find_refused(split_, ours_, sentence);
+        if (!sentence.empty()) fail(at, sentence);
+    }
+
+    // __noinline__ is an attribute of its own in device code, and the standard library's word inside of one.
+    void mark_noinline() {
+        for (std::size_t i = 1; i < tokens_.size(); ++i)
+            if (tokens_[i].is("__noinline__") && !tokens_[i - 1].is("(") && !tokens_[i - 1].is(","))
+                edit(tokens_[i].begin, tokens_[i].end, "__attribute__((noinline))");
     }
 
     // Visit all declarations at namespace scope. First time: note which functions use the thread's index;
@@ -120,14 +146,100 @@ private:
 
     void note(std::size_t begin, std::size_t open, std::size_t close) {
         if (in_device_header(open) || is_kernel(begin, open)) return;
-        const std::string_view name = name_of(begin, open);
-        functions_.push_back({name, begin, close});
-        group_.note(name, begin, close);
+        if (const std::string_view name = class_name(begin, open); !name.empty()) return note_class(name, begin, open, close);
+        note_piece(name_of(begin, open), {}, begin, close);
+    }
+
+    void note_piece(std::string_view name, std::string_view of_class, std::size_t begin, std::size_t end) {
+        functions_.push_back({name, begin, end});
+        group_.note(name, of_class, begin, end);
     }
 
     void note_statement(std::size_t begin, std::size_t end) {
-        if (begin == end || in_device_header(begin) || is_kernel(begin, end)) return;
-        if (!group_.note_shared(begin, end)) group_.note(name_of(begin, end), begin, end);
+        if (begin == end || in_device_header(begin)) return;
+        if (is_kernel(begin, end)) return arguments_.emplace_back(begin, end), void();
+        if (!group_.note_shared(begin, end)) group_.note(name_of(begin, end), {}, begin, end);
+    }
+
+    // Of a class, struct or union whose { is at `open`: its name; "" for anything else.
+    std::string_view class_name(std::size_t begin, std::size_t open) const {
+        std::string_view name;
+        bool is_class = false;
+        for (std::size_t i = begin; i < open; ++i) {
+            const Token& t = tokens_[i];
+            if (t.is("template") && tokens_[i + 1].is("<")) {
+                int depth = 0;
+                for (++i; i < open; ++i) {
+                    if (tokens_[i].is("<")) ++depth;
+                    if (tokens_[i].is(">") && --depth == 0) break;
+                }
+            } else if (t.is("enum")) {
+                return {};
+            } else if (t.is("(")) {
+                if (!is_class || !takes_parentheses(tokens_[i - 1].text)) return {};
+                i = closing(tokens_, i);
+            } else if (t.is(":") || t.is("<")) {
+                break;
+            } else if (t.is("struct") || t.is("class") || t.is("union")) {
+                is_class = true;
+            } else if (is_class && t.is_name() && !takes_parentheses(t.text) && !t.is("final")) {
+                name = t.text;
+            }
+        }
+        return is_class ? name : std::string_view{};
+    }
+
+    // Member functions under their own names; what goes by no name (operators) and all else in a class under the class's,
+    // since it may run wherever an object of the class is named.
+    void note_class(std::string_view name, std::size_t begin, std::size_t open, std::size_t close) {
+        note_piece(name, {}, begin, open);
+        std::size_t start = open + 1;
+        std::string_view last;
+        for (std::size_t i = open + 1; i < close; ++i) {
+            if (tokens_[i].is("(") || tokens_[i].is("[")) {
+                i = closing(tokens_, i);
+            } else if (tokens_[i].is("{")) {
+                const std::size_t end = closing(tokens_, i);
+                if (const std::string_view inner = class_name(start, i); !inner.empty()) {
+                    note_class(inner, start, i, end);
+                } else {
+                    // a constructor's initialisers in braces, and its body behind them
+                    const bool goes_on = start == i || tokens_[start].is(",");
+                    if (!goes_on) last = member_name(name, start, i);
+                    note_piece(last, name, start, end);
+                }
+                i = end;
+                start = end + 1;
+            } else if (tokens_[i].is(";")) {
+                if (start != i) note_piece(name, {}, start, i);
+                start = i + 1;
+            }
+        }
+    }
+
+    std::string_view member_name(std::string_view of_class, std::size_t begin, std::size_t end) const {
+        for (std::size_t i = begin; i < end; ++i)
+            if (tokens_[i].is("operator")) return {};
+        const std::string_view name = name_of(begin, end);
+        return name.empty() ? of_class : name;
+    }
+
+    // A function or class that is named as a template argument, in a name expression or an explicit instantiation, is used
+    // where its name does not stand.
+    void note_template_arguments() {
+        for (const std::string& expression : expressions_) {
+            const Tokens parts = split(expression);
+            note_arguments(parts.list, 0, parts.list.size());
+        }
+        for (const auto& [begin, end] : arguments_) note_arguments(tokens_, begin, end);
+    }
+
+    void note_arguments(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (!tokens[i].is_name()) continue;
+            group_.note_argument(tokens[i].text);
+            outside_everywhere_ = outside_everywhere_ || outside_.count(tokens[i].text) != 0;
+        }
     }
 
     bool mentions(std::size_t begin, std::size_t end, const std::set<std::string_view>& names) const {
@@ -201,8 +313,8 @@ private:
     }
 
     std::string stub(const Declaration& d) const {
-        return flat(d.begin, d.specifiers) + (d.extern_c ? " extern \"C\"" : "") + " void " + flat(d.name, d.open) + "(" +
-               parameters(d) + ");";
+        return flat(d.begin, d.specifiers) + (d.extern_c ? " extern \"C\" " : " ") + d.result + " " + flat(d.name, d.open) +
+               "(" + parameters(d) + ");";
     }
 
     // The function that holds the body. Overloads of templates keep overloading each other; a plain kernel's has its
@@ -211,7 +323,7 @@ private:
         const bool keyed = d.is_template || d.is_specialisation;
         std::string name = keyed ? "kp_kernel_" + flat(d.name, d.open) : "kp_kernel_" + std::to_string(number);
         return flat(d.begin, d.specifiers) + (d.is_specialisation ? "" : " static") +
-               " inline __attribute__((always_inline)) void " + name + "(const ::kp::Index kp_index" +
+               " inline __attribute__((always_inline)) " + d.result + " " + name + "(const ::kp::Index kp_index" +
                (has_parameters(d) ? ", " : "");
     }
 
@@ -222,9 +334,7 @@ private:
         std::string text = stub(d);
         if (d.is_template) {
             template_kernels_.insert(std::string(tokens_[d.name].text));
-            text += " " + body_head(d, 0) + parameters(d) + ")";
-        } else {
-            text.pop_back();
+            text += " " + body_head(d, 0) + parameters(d) + ");";
         }
         replace(begin, end, text);
     }
@@ -238,13 +348,13 @@ private:
         Declaration d;
         if (!parse(begin, open, d)) return;
         const bool keyed = d.is_template || d.is_specialisation;
-        const int number = keyed ? 0 : result_.kernels++;
+        const int number = keyed ? 0 : next_kernel(place(d.name) + "\n" + std::string(tokens_[d.name].text));
         const std::string name(tokens_[d.name].text);
-        const bool group = group_.in(open, close);
-        if (group) group_.edit_body(name, true, open, close, edits_);
+        const bool group = group_.in(begin, close);
+        if (group) group_.edit_kernel(name, open, close, edits_);
         const BodyFacts facts = group ? BodyFacts{} : read_body(text_, split_, pragma_, d.open, d.close, open, close);
         for (const BodyEdit& e : facts.edits) edit(e.begin, e.end, e.text);
-        const bool outside = outside_everywhere_ || mentions(open, close, outside_);
+        const bool outside = outside_everywhere_ || mentions(begin, close, outside_);
         Traits traits{group ? Traits::group() : outside ? Traits::outside() : Traits::of(facts), ""};
         std::string run;
         if (!group && !outside && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
@@ -285,7 +395,7 @@ private:
         if (outside_everywhere_ && traits.type != Traits::group()) traits = {Traits::outside(), ""};
         if (traits.type.empty()) traits.type = Traits::plain();
         if (!traits.run.empty()) traits.run = std::string(body).replace(body.rfind("kp_kernel_" + name), 10, "kp_run_");
-        return glue(result_.kernels++, body, "&" + stub, traits, stub);
+        return glue(next_kernel(""), body, "&" + stub, traits, stub);
     }
 
     // Kernels and variables asked for by name expression.
@@ -326,6 +436,7 @@ private:
         std::string out;
         std::size_t at = 0;
         for (const Edit& e : edits_) {
+            if (e.begin < at) continue;  // inside of what was replaced as a whole
             out.append(text_.substr(at, e.begin - at)).append(e.text);
             at = e.end;
         }
@@ -339,6 +450,8 @@ private:
     const std::vector<Token>& tokens_;
     std::vector<Edit> edits_;
     std::vector<Function> functions_;
+    std::vector<bool> ours_;  // of each file: whether it is a device header
+    std::vector<std::pair<std::size_t, std::size_t>> arguments_;  // kernels' declarations and explicit instantiations
     GroupUse group_{split_};
     std::set<std::string_view> outside_;
     bool outside_everywhere_ = false;

@@ -19,6 +19,7 @@ struct Rewritten {
     std::string text;
     std::string error;  // "file:line: error: sentence", or empty
     int kernels = 0;    // numbered KP0_ ...
+    std::vector<std::string> defined;  // of each kernel that is no template: "file:line", a newline and its name; "" for instantiations
     int expressions = 0;  // numbered KPE0_ ..., in the order given
 };
 

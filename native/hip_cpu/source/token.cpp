@@ -11,7 +11,10 @@ bool continues_name(char c) { return starts_name(c) || std::isdigit(static_cast<
 
 class Reader {
 public:
-    explicit Reader(std::string_view text) : text_(text) { tokens_.files.emplace_back(""); }
+    explicit Reader(std::string_view text) : text_(text) {
+        tokens_.files.emplace_back("");
+        tokens_.system.push_back(false);
+    }
 
     Tokens read() {
         while (at_ < text_.size() && tokens_.error.empty()) step();
@@ -60,13 +63,14 @@ private:
         const std::size_t open = rest.find('"'), close = rest.rfind('"');
         if (open == std::string_view::npos || close <= open) return;
         const std::string file(rest.substr(open + 1, close - open - 1));
-        for (std::size_t i = 0; i < tokens_.files.size(); ++i)
-            if (tokens_.files[i] == file) {
-                file_ = static_cast<int>(i);
-                return;
-            }
-        file_ = static_cast<int>(tokens_.files.size());
-        tokens_.files.push_back(file);
+        const bool system = rest.substr(close).find(" 3") != std::string_view::npos;
+        std::size_t i = 0;
+        while (i < tokens_.files.size() && tokens_.files[i] != file) ++i;
+        if (i == tokens_.files.size()) {
+            tokens_.files.push_back(file);
+            tokens_.system.push_back(system);
+        }
+        file_ = static_cast<int>(i);
     }
 
     void name() {

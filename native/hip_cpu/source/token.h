@@ -25,6 +25,7 @@ struct Token {
 struct Tokens {
     std::vector<Token> list;
     std::vector<std::string> files;  // as they stand between the marker's quotes, escapes kept
+    std::vector<bool> system;        // of each file: whether the preprocessor marks it as a system header
     std::string error;               // a sentence, or empty
 };
 

@@ -12,20 +12,23 @@
 #define HIP_VERSION_PATCH 0
 #define HIP_VERSION 70000000
 
-// __global__ and __launch_bounds__ stay as they are: the reader of the preprocessed text takes them out.
+// __global__, __launch_bounds__ and __noinline__ stay as they are: the reader of the preprocessed text sees to them.
 #define __device__
 #define __host__
 #define __constant__
 #define __managed__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __align__(n) __attribute__((aligned(n)))
+#define __grid_constant__
 #define warpSize 32
+#define __AMDGCN_WAVEFRONT_SIZE__ 32
+#define __AMDGCN_WAVEFRONT_SIZE 32
 
 #include "../kernelperf_cpu/atomic.h"
 #include "../kernelperf_cpu/device.h"
+#include "../kernelperf_cpu/function.h"
 #include "../kernelperf_cpu/group.h"
+#include "../kernelperf_cpu/integer.h"
 #include "../kernelperf_cpu/launch.h"
-#include "../kernelperf_cpu/unsupported.h"
 
 typedef struct ihipStream_t* hipStream_t;

@@ -1,10 +1,14 @@
 // What device code may call besides <cmath>: HIP's own names for mathematics, memory order, clocks and bits.
 #pragma once
 
+#include <cfloat>
+#include <climits>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 
 #define KP_DEVICE static inline __attribute__((always_inline, unused))
@@ -114,6 +118,17 @@ KP_DEVICE float min(float a, float b) { return __builtin_fminf(a, b); }
 KP_DEVICE float max(float a, float b) { return __builtin_fmaxf(a, b); }
 KP_DEVICE double min(double a, double b) { return __builtin_fmin(a, b); }
 KP_DEVICE double max(double a, double b) { return __builtin_fmax(a, b); }
+// Of unlike types, what C++ makes of both.
+template <class A, class B> struct KpBoth { using type = decltype(A() + B()); };
+template <class A> struct KpBoth<A, A> {};
+template <class A, class B> KP_DEVICE typename KpBoth<A, B>::type min(A a, B b) {
+    using Both = typename KpBoth<A, B>::type;
+    return min(static_cast<Both>(a), static_cast<Both>(b));
+}
+template <class A, class B> KP_DEVICE typename KpBoth<A, B>::type max(A a, B b) {
+    using Both = typename KpBoth<A, B>::type;
+    return max(static_cast<Both>(a), static_cast<Both>(b));
+}
 KP_DEVICE unsigned min(unsigned a, int b) { return min(a, static_cast<unsigned>(b)); }
 KP_DEVICE unsigned min(int a, unsigned b) { return min(static_cast<unsigned>(a), b); }
 KP_DEVICE unsigned max(unsigned a, int b) { return max(a, static_cast<unsigned>(b)); }
@@ -163,16 +178,8 @@ KP_DEVICE int __dp4a(int x, int y, int sum) {
     for (int i = 0; i < 4; ++i) sum += static_cast<signed char>(x >> 8 * i) * static_cast<signed char>(y >> 8 * i);
     return sum;
 }
-KP_DEVICE int __builtin_amdgcn_sdot4(int x, int y, int sum, bool) { return __dp4a(x, y, sum); }
-KP_DEVICE int __builtin_amdgcn_sudot4(bool x_signed, int x, bool y_signed, int y, int sum, bool) {
-    for (int i = 0; i < 4; ++i) {
-        const int a = x >> 8 * i & 0xff, b = y >> 8 * i & 0xff;
-        sum += (x_signed ? static_cast<signed char>(a) : a) * (y_signed ? static_cast<signed char>(b) : b);
-    }
-    return sum;
-}
 template <class T> KP_DEVICE T __ldg(const T* address) { return *address; }
-KP_DEVICE int __mul24(int x, int y) { return x * y; }
+KP_DEVICE int __mul24(int x, int y) { return static_cast<int>(static_cast<unsigned>(x << 8 >> 8) * static_cast<unsigned>(y << 8 >> 8)); }
 KP_DEVICE int __mulhi(int x, int y) { return static_cast<int>((static_cast<long long>(x) * y) >> 32); }
 KP_DEVICE unsigned __umulhi(unsigned x, unsigned y) {
     return static_cast<unsigned>((static_cast<unsigned long long>(x) * y) >> 32);

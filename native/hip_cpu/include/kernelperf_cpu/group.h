@@ -6,6 +6,7 @@
 #pragma once
 
 #include "assert.h"
+#include "device.h"
 #include "index.h"
 
 namespace kp {
@@ -20,7 +21,7 @@ struct Group {
     unsigned thread;  // number of the running thread in its workgroup
 };
 
-enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match };
+enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match, exchange_push };
 enum BarrierKind : unsigned { barrier_plain, barrier_count, barrier_and, barrier_or };
 
 }  // namespace kp
@@ -33,6 +34,9 @@ namespace kp {
 constexpr unsigned wave_lanes = 32;
 
 template <class T> struct SameAs { using type = T; };
+
+// Called, and left in the code, where an argument that has to be a constant is not one that is understood.
+__attribute__((error("this DPP control or swizzle is not supported by the cpu runtime: it knows those of RDNA's rows of sixteen lanes"))) void unknown_lanes();
 
 struct Site {
     unsigned number;
@@ -108,6 +112,64 @@ struct Site {
         return exchange(exchange_match, bits, 0);
     }
     template <class T> __attribute__((always_inline)) unsigned long long __match_any_sync(unsigned long long mask, T value) const { return __match_any(value) & mask; }
+    template <class T> __attribute__((always_inline)) unsigned long long __match_all_sync(unsigned long long mask, T value, int* same) const {
+        const unsigned long long here = __activemask() & mask;
+        *same = (__match_any(value) & mask) == here;
+        return *same ? here : 0;
+    }
+    template <class T> __attribute__((always_inline)) unsigned long long __match_all(T value, int* same) const { return __match_all_sync(~0ull, value, same); }
+
+    // --- AMD's own ways to move values between lanes -----------------------------------------------
+
+    __attribute__((always_inline)) unsigned __builtin_amdgcn_ballot_w32(bool predicate) const { return static_cast<unsigned>(__ballot(predicate)); }
+    __attribute__((always_inline)) unsigned long long __builtin_amdgcn_ballot_w64(bool predicate) const { return __ballot(predicate); }
+
+    // The lane that `control` names, in this lane's row of sixteen; -1 if it names none.
+    static __attribute__((always_inline)) int dpp_source(int control) {
+        const int me = static_cast<int>(lane()), row = me & ~15, at = me & 15, n = control & 15;
+        if (control < 0x100) return (me & ~3) | (control >> 2 * (me & 3) & 3);
+        switch (control >> 4) {
+            case 0x10: return at + n < 16 ? me + n : -1;
+            case 0x11: return at >= n ? me - n : -1;
+            case 0x12: return row | ((at - n) & 15);
+            case 0x15: return row | n;
+            case 0x16: return row | (at ^ n);
+            default: break;
+        }
+        if (control == 0x140) return row | (15 - at);
+        if (control == 0x141) return (me & ~7) | (7 - (me & 7));
+        unknown_lanes();
+        return -1;
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_update_dpp(T old, T value, int control, int row_mask, int bank_mask, bool bound_control) const {
+        const int source = dpp_source(control);
+        const unsigned me = lane();
+        // Bit 32 tells that the source lane is here.
+        const unsigned long long seen = exchange(exchange_shuffle, kp_same_bits<unsigned>(value) | 1ull << 32, static_cast<unsigned>(source) % wave_lanes);
+        if ((row_mask >> me / 16 & 1) == 0 || (bank_mask >> me % 16 / 4 & 1) == 0) return old;
+        if (source >= 0 && seen >> 32 != 0) return kp_same_bits<T>(static_cast<unsigned>(seen));
+        return bound_control ? T{} : old;
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_mov_dpp(T value, int control, int row_mask, int bank_mask, bool bound_control) const {
+        return __builtin_amdgcn_update_dpp(T{}, value, control, row_mask, bank_mask, bound_control);
+    }
+    __attribute__((always_inline)) int __builtin_amdgcn_ds_swizzle(int value, int pattern) const {
+        const int me = static_cast<int>(lane());
+        if (pattern >= 0xc000) unknown_lanes();
+        if ((pattern & 0x8000) != 0) return from(value, static_cast<unsigned>((me & ~3) | (pattern >> 2 * (me & 3) & 3)));
+        return from(value, static_cast<unsigned>(((me & pattern & 31) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31)));
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_permlane16(T, T value, unsigned low, unsigned high, bool, bool) const {
+        const unsigned at = lane() & 15;
+        return from(value, (lane() & ~15u) | ((at < 8 ? low >> 4 * at : high >> 4 * (at - 8)) & 15));
+    }
+    template <class T> __attribute__((always_inline)) T __builtin_amdgcn_permlanex16(T, T value, unsigned low, unsigned high, bool, bool) const {
+        const unsigned at = lane() & 15;
+        return from(value, ((lane() ^ 16) & ~15u) | ((at < 8 ? low >> 4 * at : high >> 4 * (at - 8)) & 15));
+    }
+    __attribute__((always_inline)) int __builtin_amdgcn_ds_permute(int address, int value) const {
+        return static_cast<int>(exchange(exchange_push, static_cast<unsigned>(value), (static_cast<unsigned>(address) >> 2) & (wave_lanes - 1)));
+    }
     __attribute__((always_inline)) int __builtin_amdgcn_ds_bpermute(int address, int value) const {
         return from(value, (static_cast<unsigned>(address) >> 2) & (wave_lanes - 1));
     }
@@ -140,6 +202,23 @@ static inline __attribute__((unused)) void kp_assert_failed(const char* file, in
     kp_group->fail(kp_group, file, line, condition);
 }
 
-static inline __attribute__((always_inline, unused)) unsigned __lane_id() {
-    return (kp_index.thread.x + kp_index.block_size.x * (kp_index.thread.y + kp_index.block_size.y * kp_index.thread.z)) % kp::wave_lanes;
+// A macro, so that a function that asks is seen to use the index.
+#define __lane_id() kp_lane_id(kp_index)
+static inline __attribute__((always_inline, unused)) unsigned kp_lane_id(const kp::Index& index) {
+    return (index.thread.x + index.block_size.x * (index.thread.y + index.block_size.y * index.thread.z)) % kp::wave_lanes;
 }
+
+#define __builtin_amdgcn_workitem_id_x() (kp_index.thread.x)
+#define __builtin_amdgcn_workitem_id_y() (kp_index.thread.y)
+#define __builtin_amdgcn_workitem_id_z() (kp_index.thread.z)
+#define __builtin_amdgcn_workgroup_id_x() (kp_index.block.x)
+#define __builtin_amdgcn_workgroup_id_y() (kp_index.block.y)
+#define __builtin_amdgcn_workgroup_id_z() (kp_index.block.z)
+#define __builtin_amdgcn_workgroup_size_x() (kp_index.block_size.x)
+#define __builtin_amdgcn_workgroup_size_y() (kp_index.block_size.y)
+#define __builtin_amdgcn_workgroup_size_z() (kp_index.block_size.z)
+#define __builtin_amdgcn_wavefrontsize() 32
+// Of the lanes before this one, how many are in the mask. A wave has no upper half.
+#define __builtin_amdgcn_mbcnt_lo(mask, count) ((count) + static_cast<unsigned>(__builtin_popcount((mask) & ((1u << __lane_id()) - 1))))
+#define __builtin_amdgcn_mbcnt_hi(mask, count) ((void)(mask), (count))
+#define __builtin_amdgcn_writelane(value, to, old) (__lane_id() == static_cast<unsigned>(to) ? (value) : (old))

@@ -99,7 +99,12 @@ template <class T> constexpr Parameter parameter_of() {
 template <unsigned n> struct Table { Parameter entries[n]; };
 template <> struct Table<0> { Parameter entries[0]; };
 
-template <class F> struct Signature;
+template <class F> struct Signature {
+    static_assert(sizeof(F) == 0, "a kernel must return void");
+    using Declared = void();
+    using Parameters = Table<0>;
+    static constexpr Parameters table() { return {}; }
+};
 template <class... P> struct Signature<void (*)(Index, P...)> {
     using Declared = void(P...);
     using Parameters = Table<sizeof...(P)>;

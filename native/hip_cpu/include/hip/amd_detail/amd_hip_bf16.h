@@ -1,0 +1,3 @@
+// Part of hip_bf16.h here.
+#pragma once
+#include "../hip_bf16.h"

@@ -1,0 +1,3 @@
+// Part of hip_fp16.h here.
+#pragma once
+#include "../hip_fp16.h"
