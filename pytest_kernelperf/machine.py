@@ -7,6 +7,12 @@ from __future__ import annotations
 
 from pytest_kernelperf.model import Frozen
 
+KNOWN_PEAKS = {"gfx1151": (256.0, "LPDDR5X-8000 on 256 bits")}
+"""Peak bandwidth in GB/s by specification, and of what, where the memory clock that drivers report misleads.
+
+LPDDR5X moves eight words per reported clock, not the two of other double data rate memory.
+"""
+
 # --- what the machine's files say ---------------------------------------------------------------
 
 
@@ -14,7 +20,8 @@ class GpuState(Frozen, frozen=True):
     """A GPU's clock, power and policy at one moment; ``source`` says who told (``card1``, ``NVML``).
 
     ``performance_level`` is amdgpu's (``auto``, ``low``, ``high``, ``manual``, ``profile_…``) or NVML's (``P0``).
-    ``throttled_by`` names what holds the clock down, as far as the driver says it.
+    ``throttled_by`` names what holds the clock down, as far as the driver says it. ``vram_bytes`` is memory of its own
+    (on an APU what the firmware sets aside), ``gtt_bytes`` what it may use of the host's.
     """
 
     source: str
@@ -26,6 +33,10 @@ class GpuState(Frozen, frozen=True):
     performance_level: str = ""
     busy_percent: int | None = None
     throttled_by: str = ""
+    memory_clock_mhz: float | None = None
+    most_memory_clock_mhz: float | None = None
+    vram_bytes: int | None = None
+    gtt_bytes: int | None = None
 
 
 class SpeedPolicy(Frozen, frozen=True):
@@ -60,11 +71,15 @@ class Gpu(Frozen, frozen=True):
 
 
 class GpuUser(Frozen, frozen=True):
-    """A process that has a GPU's compute driver open; ``queues`` it made, as far as KFD says."""
+    """A process that has a GPU's compute driver open; ``queues`` it made, and the GPUs (PCI addresses) they are on.
+
+    Both as far as KFD says.
+    """
 
     pid: int
     name: str
     queues: int | None = None
+    places: tuple[str, ...] = ()
 
 
 class Runtime(Frozen, frozen=True):
@@ -81,7 +96,10 @@ class Runtime(Frozen, frozen=True):
 
 
 class Machine(Frozen, frozen=True):
-    """A machine by its files below ``root``; ``governor`` is the CPU's clock policy."""
+    """A machine by its files below ``root``; ``governor`` is the CPU's clock policy.
+
+    ``users`` is None where nobody says who has the compute driver open.
+    """
 
     root: str
     kernel: str
@@ -90,7 +108,7 @@ class Machine(Frozen, frozen=True):
     memory_bytes: int
     governor: str
     gpus: tuple[Gpu, ...]
-    users: tuple[GpuUser, ...]
+    users: tuple[GpuUser, ...] | None
     runtimes: tuple[Runtime, ...]
     environment: tuple[str, ...]
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pytest_kernelperf.doctor.examination import Examination
 from pytest_kernelperf.doctor.finding import Finding, left_out, ok, problem, warning
+from pytest_kernelperf.machine import KNOWN_PEAKS, Gpu, Machine
 from pytest_kernelperf.units import format_gb_per_s
 
 NOT_OPENED = "no device was opened"
 NO_RUNTIME = "no device could be opened"
+MOST_OTHERS = 3
 
 INSTALL_NVRTC = "pip install nvidia-cuda-nvrtc (drivers of CUDA 12: nvidia-cuda-nvrtc-cu12), or set KERNELPERF_NVRTC"
 INSTALL_COMPILER = "apt install g++ (Fedora: dnf install gcc-c++), or set KERNELPERF_CXX to a working C++ compiler"
@@ -56,27 +58,49 @@ def find_device(found: Examination) -> Finding:
     """Which device, under which key its baselines are kept."""
     gpu, facts, machine = found.gpu, found.facts, found.machine
     if facts is not None and not found.written_out:
-        return ok("device", f"{facts.name}, {facts.architecture}; baselines in {facts.key}/")
+        return ok("device", f"{facts.name}, {facts.architecture}; baselines in {facts.key}/{_others(machine, gpu)}")
     if machine is None:
         return problem(
             "device",
             found.problems.get("machine", why_left_out(found)),
             "look at the kernel's log (dmesg): a driver may hang",
         )
-    others = f"; one of {len(machine.gpus)} GPUs" if len(machine.gpus) > 1 else ""
+    others = _others(machine, gpu)
     if gpu is not None and gpu.compute_units:
-        return ok("device", f"{gpu.name} at {gpu.place or 'an unknown place'}; baselines in {gpu.key}/{others}")
+        where = f"{gpu.name} at {gpu.place or 'an unknown place'}; baselines in {gpu.key}/"
+        return ok("device", f"{where}{_memory(gpu)}{others}")
     if gpu is not None:
         return problem(
             "device",
             f"{gpu.name} at {gpu.place or 'an unknown place'} is here, but its compute driver (KFD) lists no GPU",
-            "load amdgpu with KFD: modprobe amdgpu, and look for its errors in dmesg",
+            "load amdgpu with KFD (modprobe amdgpu; its errors are in dmesg), and let this user read it: groups render "
+            "and video; in a container mount /sys and /dev/kfd",
         )
     if found.written_out:
         return problem(
             "device", f"no GPU is described below {machine.root}", "give the folder that holds sys/ and proc/"
         )
     return left_out("device", why_left_out(found))
+
+
+def _others(machine: Machine | None, gpu: Gpu | None) -> str:
+    """Which GPUs are here beside the one that is described."""
+    rest = [each for each in machine.gpus if each != gpu] if machine is not None else []
+    named = [
+        f"{each.name} at {each.place or 'an unknown place'}"
+        + (f" ({each.compute_units} compute units)" if each.compute_units else "")
+        for each in rest[:MOST_OTHERS]
+    ]
+    more = f" and {len(rest) - MOST_OTHERS} more" if len(rest) > MOST_OTHERS else ""
+    return f"; also here: {', '.join(named)}{more}" if named else ""
+
+
+def _memory(gpu: Gpu) -> str:
+    """``; 512 MB of memory of its own, 118 GB of the host's``."""
+    own, hosts = (gpu.state.vram_bytes, gpu.state.gtt_bytes) if gpu.state else (None, None)
+    parts = [f"{_size(own)} of memory of its own"] if own else []
+    parts += [f"{_size(hosts)} of the host's"] if hosts else []
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def find_compute_units(found: Examination) -> Finding:
@@ -105,7 +129,10 @@ def find_bandwidth(found: Examination) -> Finding:
     peak = gpu.peak_gb_per_s if found.written_out and gpu else facts.peak_gb_per_s if facts else None
     if peak is None:
         return left_out("bandwidth", "the peak is not known: the table shows GB/s without a share")
-    return ok("bandwidth", f"{format_gb_per_s(peak)} GB/s at most, by the memory's clock and width")
+    architecture = gpu.architecture if found.written_out and gpu else facts.architecture if facts else ""
+    known, memory = KNOWN_PEAKS.get(architecture, (None, ""))
+    source = f"{memory}, by {architecture}'s specification" if known == peak else "by the memory's clock and width"
+    return ok("bandwidth", f"{format_gb_per_s(peak)} GB/s at most, {source}")
 
 
 def find_caches(found: Examination) -> Finding:
@@ -148,4 +175,6 @@ def _for_host_code(found: Examination) -> str:
 
 def _size(size_bytes: int) -> str:
     """``32 MB`` as data sheets have it: 1024 times 1024 bytes."""
+    if size_bytes >= 1 << 30:
+        return f"{size_bytes / (1 << 30):.3g} GB"
     return f"{size_bytes >> 20} MB" if size_bytes >= 1 << 20 else f"{size_bytes >> 10} KB"

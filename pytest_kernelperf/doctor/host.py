@@ -25,12 +25,17 @@ MOST_NAMED = 8
 def find_others(found: Examination) -> Finding:
     """Who else works on the device, or has it open."""
     if found.written_out and found.machine is not None:
-        named = [_user(user) for user in found.machine.users]
+        if found.machine.users is None:
+            return left_out("others", "who has the compute driver open is not in the files (/sys/class/kfd/kfd/proc)")
+        place = found.gpu.place if found.gpu else ""
+        elsewhere = [user for user in found.machine.users if user.places and place and place not in user.places]
+        named = [_user(user) for user in found.machine.users if user not in elsewhere]
+        others = f"; on other GPUs {_list([_user(user) for user in elsewhere])}" if elsewhere else ""
         if not named:
-            return ok("others", "nobody has the GPU's compute driver open")
+            return ok("others", f"nobody has the GPU's compute driver open{others}")
         return warning(
             "others",
-            f"the GPU's compute driver is open in {_list(named)}; whether they work cannot be told from files",
+            f"the GPU's compute driver is open in {_list(named)}; whether they work cannot be told from files{others}",
             "measure when they are idle: an open context alone does no harm",
         )
     activity = found.activity
@@ -62,12 +67,13 @@ def find_clocks(found: Examination) -> Finding:
     when = "as written out" if found.written_out else "before the device was opened"
     says = ", ".join(_readings(state)) + f" ({when}; {state.source})" if _readings(state) else "nothing can be read"
     path = f"/sys/class/drm/{state.source}/device/power_dpm_force_performance_level"
-    if state.performance_level in SLOW_LEVELS:
-        return warning("clocks", says, f"echo auto | sudo tee {path}")
+    steps = [f"echo auto | sudo tee {path}"] if state.performance_level in SLOW_LEVELS else []
     if state.throttled_by:
-        return warning("clocks", says, "let it cool, raise the limit, or measure all arms under it: they share it")
-    if state.temperature_c is not None and state.temperature_c >= HOT_C:
-        return warning("clocks", says, "let it cool, or cap the clock: hot GPUs throttle without saying so")
+        steps.append("let it cool, raise the limit, or measure all arms under it: they share it")
+    elif state.temperature_c is not None and state.temperature_c >= HOT_C:
+        steps.append("let it cool, or cap the clock: hot GPUs throttle without saying so")
+    if steps:
+        return warning("clocks", says, "; ".join(steps))
     return ok("clocks", says) if _readings(state) else left_out("clocks", says)
 
 
@@ -111,13 +117,15 @@ def find_missing(found: Examination) -> Finding:
 def _readings(state: GpuState) -> list[str]:
     clock = f"{state.clock_mhz:,.0f} MHz" if state.clock_mhz is not None else ""
     most = f" of {state.most_clock_mhz:,.0f}" if clock and state.most_clock_mhz else ""
+    memory = f"memory {state.memory_clock_mhz:,.0f} MHz" if state.memory_clock_mhz is not None else ""
+    memory += f" of {state.most_memory_clock_mhz:,.0f}" if memory and state.most_memory_clock_mhz else ""
     power = f"{format_number(state.power_w)} W" if state.power_w is not None else ""
     limit = f"power limit {format_number(state.power_limit_w)} W" if state.power_limit_w is not None else ""
     heat = f"{state.temperature_c:.0f} °C" if state.temperature_c is not None else ""
     level = f"performance level {state.performance_level}" if state.performance_level else ""
     busy = f"{state.busy_percent} % busy" if state.busy_percent is not None else ""
     held = f"held down by {state.throttled_by}" if state.throttled_by else ""
-    return [part for part in (clock + most, power, limit, heat, level, busy, held) if part]
+    return [part for part in (clock + most, memory, power, limit, heat, level, busy, held) if part]
 
 
 def _install(lacking: Runtime) -> str:

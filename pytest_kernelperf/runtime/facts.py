@@ -9,15 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
+from pytest_kernelperf.machine import KNOWN_PEAKS
 from pytest_kernelperf.model import DeviceFacts
 from pytest_kernelperf.runtime import kfd
 from pytest_kernelperf.runtime.cpu_facts import device_key, read_processor
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.speed_policy import amd_policy, nvidia_policy, processor_policy
-
-# Theoretical GB/s where memory clock and width mislead: LPDDR5X-8000 moves eight words per reported clock on a
-# 256-bit bus, not the two of other double data rate memory.
-PEAK_GB_PER_S = {"gfx1151": 256.0}
 
 _HBM2 = {"gfx906", "gfx908", "gfx90a"}
 
@@ -139,8 +136,8 @@ def _peak(device: Device, architecture: str) -> float | None:
     It is for NVIDIA GPUs and for HBM2. Elsewhere the clock that AMD reports is a fraction of the transfer rate that
     differs by kind of memory (GDDR6, HBM3, LPDDR5X), so nothing is said rather than something wrong.
     """
-    if architecture in PEAK_GB_PER_S:
-        return PEAK_GB_PER_S[architecture]
+    if architecture in KNOWN_PEAKS:
+        return KNOWN_PEAKS[architecture][0]
     clock_khz, width_bits = device.attribute("MemoryClockRate"), device.attribute("MemoryBusWidth")
     trusted = device.chosen.name == "cuda" or architecture in _HBM2
     if not trusted or clock_khz <= 0 or width_bits <= 0:

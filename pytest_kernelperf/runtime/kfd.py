@@ -110,12 +110,22 @@ def processes(root: Path = KFD_ROOT) -> tuple[int, ...]:
         return ()
 
 
-def queues(root: Path, pid: int) -> int | None:
-    """How many queues a process made, of all its GPUs; None if KFD does not say."""
+def lists_processes(root: Path = KFD_ROOT) -> bool:
+    """Whether KFD says who has it open: without a GPU it does not, nor do files that were copied without it."""
     try:
-        return sum(1 for _ in (root / "proc" / str(pid) / "queues").iterdir())
+        next((root / "proc").iterdir(), None)
+    except OSError:
+        return False
+    return True
+
+
+def queues(root: Path, pid: int) -> tuple[int, ...] | None:
+    """The queues that a process made, each by its GPU's ``gpu_id`` (0: not said); None if KFD does not say."""
+    try:
+        folders = sorted((root / "proc" / str(pid) / "queues").iterdir())
     except OSError:
         return None
+    return tuple(_read_number(folder / "gpuid") for folder in folders[:MOST_NODES])
 
 
 def _counts_pairs(architecture: str, environment: Mapping[str, str]) -> bool:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import get_args
 
 from pytest_kernelperf.errors import RuntimeUnavailable
-from pytest_kernelperf.machine import Gpu, GpuUser, Machine, Runtime
+from pytest_kernelperf.machine import KNOWN_PEAKS, Gpu, GpuUser, Machine, Runtime
 from pytest_kernelperf.model import RuntimeName
 from pytest_kernelperf.runtime import gate, kfd, nvml_state
 from pytest_kernelperf.runtime.cpu_facts import read_processor
-from pytest_kernelperf.runtime.facts import PEAK_GB_PER_S, last_level_bytes
+from pytest_kernelperf.runtime.facts import last_level_bytes
 from pytest_kernelperf.runtime.library import choose
 from pytest_kernelperf.runtime.sysfs import Card, cards, find_card, place_of, read_word
 from pytest_kernelperf.runtime.toolchain import find_toolchain
@@ -80,18 +80,25 @@ def _gpu(node: kfd.Accelerator, card: Card | None, environment: Mapping[str, str
         compute_units=node.compute_units,
         hip_compute_units=kfd.compute_units_by_hip(node.architecture, node.compute_units, environment),
         compute_units_source=f"KFD node {node.node}: simd_count / simd_per_cu",
-        peak_gb_per_s=PEAK_GB_PER_S.get(node.architecture),
+        peak_gb_per_s=KNOWN_PEAKS.get(node.architecture, (None,))[0],
         l2_bytes=node.cache_bytes(2),
         last_level_bytes=last_level_bytes(node, node.architecture),
         state=card.state if card is not None else None,
     )
 
 
-def _users(root: Path, kfd_root: Path) -> tuple[GpuUser, ...]:
-    return tuple(
-        GpuUser(pid, read_word(root / "proc" / str(pid) / "comm"), kfd.queues(kfd_root, pid))
-        for pid in kfd.processes(kfd_root)
-    )
+def _users(root: Path, kfd_root: Path) -> tuple[GpuUser, ...] | None:
+    if not kfd.lists_processes(kfd_root):
+        return None
+    places = {node.gpu_id: _place(node) for node in kfd.accelerators(kfd_root) if node.gpu_id}
+    return tuple(_user(root, kfd_root, pid, places) for pid in kfd.processes(kfd_root))
+
+
+def _user(root: Path, kfd_root: Path, pid: int, places: Mapping[int, str]) -> GpuUser:
+    queues = kfd.queues(kfd_root, pid)
+    used = sorted({places[gpu_id] for gpu_id in queues or () if places.get(gpu_id)})
+    count = None if queues is None else len(queues)
+    return GpuUser(pid, read_word(root / "proc" / str(pid) / "comm"), count, tuple(used))
 
 
 def _runtime(name: RuntimeName) -> Runtime:

@@ -85,6 +85,7 @@ def _state(name: str, device: Path, sensors: Path) -> GpuState:
     limit_uw = _first(sensors / "power1_cap")
     temperature_mc = _first(sensors / "temp1_input")
     current_mhz, most_mhz = _levels(read_text(device / "pp_dpm_sclk"))
+    memory_mhz, most_memory_mhz = _levels(read_text(device / "pp_dpm_mclk"))
     busy = read_number(device / "gpu_busy_percent")
     return GpuState(
         source=name,
@@ -95,6 +96,10 @@ def _state(name: str, device: Path, sensors: Path) -> GpuState:
         temperature_c=None if temperature_mc is None else temperature_mc / 1e3,
         performance_level=read_word(device / "power_dpm_force_performance_level"),
         busy_percent=busy if busy is not None and busy <= 100 else None,
+        memory_clock_mhz=memory_mhz,
+        most_memory_clock_mhz=most_memory_mhz,
+        vram_bytes=read_number(device / "mem_info_vram_total"),
+        gtt_bytes=read_number(device / "mem_info_gtt_total"),
     )
 
 

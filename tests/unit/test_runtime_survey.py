@@ -89,7 +89,7 @@ def test_without_kfd_the_card_is_named_and_has_no_compute_units(root: Path) -> N
 def test_an_empty_folder_is_a_machine_without_a_gpu(tmp_path: Path) -> None:
     """Claim: nothing is raised, nothing is invented."""
     machine = read_machine(tmp_path)
-    assert (machine.gpus, machine.users, machine.kernel) == ((), (), "")
+    assert (machine.gpus, machine.users, machine.kernel) == ((), None, "")
 
 
 def test_this_machine_says_which_runtimes_it_has() -> None:
