@@ -91,8 +91,8 @@ def busy(contended_by: str, tries: int) -> str:
 
 
 def spoiled(what: str) -> str:
-    """Outputs were no longer numbers after timing."""
-    return f"not measured: {what}; a kernel that is run again and again must leave finite values finite"
+    """The samples of a process cannot be used, whoever else there was."""
+    return f"not measured: {what}"
 
 
 def slower(comparison: Comparison, against: str) -> str:

@@ -20,6 +20,7 @@ from pytest_kernelperf.measure.sampling import take_all
 from pytest_kernelperf.measure.tools import Progress, Tools, Unusable, describe
 from pytest_kernelperf.measure.warming import warm_up
 from pytest_kernelperf.model import InvalidCode, Measurement, Mode
+from pytest_kernelperf.units import format_count
 
 
 def measure(request: MeasureRequest, tools: Tools) -> Measurement:
@@ -92,15 +93,22 @@ def run_restored(arm: Arm, rounds: int, request: MeasureRequest, tools: Tools, w
 
 
 def choose_mode(request: MeasureRequest, tools: Tools, progress: Progress) -> None:
-    """Fall back to ``queued`` for all arms where one cannot be captured, and say so."""
-    if request.mode != "graph":
-        return
-    for arm in request.arms:
+    """Fall back for all arms where the mode cannot be had, and say so: from ``graph`` to ``queued``, to ``loop``."""
+    for arm in request.arms if request.mode == "graph" else ():
         tools.say(f"capturing {describe(arm)}")
         reason = tools.stopwatch.prepare(arm, "graph", 1)
         if reason:
             progress.mode = "queued"
             progress.fallback = f"arm {arm.name} cannot be captured as a graph ({reason}), so it is queued"
+            break
+    for arm in request.arms if progress.mode == "queued" else ():
+        steps, most = len(arm.plan.steps), tools.size.queue_depth
+        if steps > most:
+            progress.mode = "loop"
+            progress.fallback = (
+                f"a round of arm {arm.name} has {format_count(steps)} steps, and {format_count(most)} fit the queue "
+                "behind the gate, so it is timed in loop mode"
+            )
             return
 
 

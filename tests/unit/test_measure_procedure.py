@@ -227,6 +227,18 @@ def test_a_plan_that_cannot_be_captured_is_queued_and_says_so() -> None:
     assert {entry[2] for entry in samples_of(clock)} == {"queued"}
 
 
+@pytest.mark.parametrize("mode", ["queued", "graph"])
+def test_a_plan_that_no_queue_holds_is_timed_in_loop_mode_and_says_so(mode: Mode) -> None:
+    """Behind a closed gate its launches would wait for a queue that waits for the gate; a graph holds them."""
+    arms = (an_arm("head", launches=497), an_arm("baseline", launches=496))
+    clock = Clock(Buffers())
+    result = measure(msgspec.structs.replace(REQUEST, mode=mode, arms=arms), tools_of(clock))
+    assert result.mode == {"queued": "loop", "graph": "graph"}[mode]
+    said = "a round of arm head has 497 steps, and 496 fit the queue behind the gate, so it is timed in loop mode"
+    assert result.fallback == {"queued": said, "graph": ""}[mode]
+    assert {entry[2] for entry in samples_of(clock)} == {result.mode}
+
+
 def test_a_gate_that_times_out_halves_the_batch_and_starts_over() -> None:
     """No sample of the longer batch is kept, since times per round of different batches are not compared."""
     clock = Clock(Buffers(), gate_limit=30)
