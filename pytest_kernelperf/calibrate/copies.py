@@ -36,6 +36,10 @@ class CopyingWorkers:
         """Return the device's facts."""
         return self._workers.facts()
 
+    def start(self, processes: int) -> None:
+        """Start as the pool does."""
+        self._workers.start(processes)
+
     def compile(self, bundle: SourceBundle, kernels: tuple[str, ...], **keywords: Any) -> CodeObject:
         """Compile as the pool does."""
         return self._workers.compile(bundle, kernels, **keywords)

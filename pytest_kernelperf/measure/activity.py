@@ -81,10 +81,11 @@ def read_snapshot(root: Path, cpus: frozenset[int], time_s: float) -> Snapshot:
     """Read ``stat`` and ``<pid>/stat`` below ``root``; processes that vanish meanwhile are left out."""
     busy, steal = parse_stat((root / "stat").read_text(), cpus)
     processes = {}
-    for entry in os.scandir(root):
-        if entry.name.isdigit():
+    for name in os.listdir(root):
+        if name.isdigit():
             try:
-                process = parse_process(Path(entry.path, "stat").read_text(errors="replace"))
+                with open(f"{root}/{name}/stat", "rb", buffering=0) as file:  # there may be hundreds, many times a case
+                    process = parse_process(file.read().decode(errors="replace"))
             except (OSError, ValueError, IndexError):
                 continue
             processes[process.pid] = process

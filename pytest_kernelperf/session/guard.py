@@ -221,6 +221,8 @@ class Guard:
         alone = work.accepted is None
         shown_only = alone and self.settings.update_reason is None
         mode = work.settings.mode if work.accepted is None else work.accepted.mode
+        processes = 1 if shown_only else work.settings.processes
+        self._workers.start(processes)
         while True:
             timer.look(
                 taken,
@@ -229,7 +231,7 @@ class Guard:
                 arms,
                 subject.inputs,
                 tuple(subject.expected),
-                processes=1 if shown_only else work.settings.processes,
+                processes=processes,
                 blocks=FEWEST_BLOCKS if alone else blocks_for(policy),
                 tries=1 if shown_only or self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
             )
@@ -256,6 +258,7 @@ class Guard:
         subject, policy = _ready(work), policy_of(work.settings, self.facts.runtime)
         arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
         taken = Taken()
+        self._workers.start(work.settings.processes)
         self._timer(work).look(
             taken,
             work.spec.case,

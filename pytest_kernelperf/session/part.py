@@ -24,6 +24,9 @@ class Workers(Measures, Protocol):
     def facts(self) -> DeviceFacts:
         """Return the device's facts."""
 
+    def start(self, processes: int) -> None:
+        """Start the first so many workers at once, those that are not alive."""
+
     def compile(
         self,
         bundle: SourceBundle,

@@ -6,11 +6,12 @@ measured after it was run is not uploaded again from scratch, while earlier case
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pytest_kernelperf.errors import DeviceError, UsageError
+from pytest_kernelperf.errors import DeviceError, KernelperfError, UsageError
 from pytest_kernelperf.machine import GpuState
 from pytest_kernelperf.measure.activity import ActivityProbe, CpuActivity, GpuActivity
 from pytest_kernelperf.measure.buffers import SharedBuffers
@@ -84,6 +85,11 @@ class Executor:
     def greet(self) -> Ready:
         """The device's facts and what may distort its times."""
         return Ready(self._device.facts(), find_profilers())
+
+    def set_up(self) -> None:
+        """Set up the launch loop ahead of the first measurement, which says what is wrong with it if anything is."""
+        with contextlib.suppress(KernelperfError):
+            self._open_loop()
 
     def compile(self, request: Compile) -> Compiled:
         """Compile a bundle, or take a ready code object. Raises ``CompileError``."""
@@ -176,7 +182,8 @@ class Executor:
                 self._shared.close()
                 self._shared = None
             arrays: Mapping[str, Array] = map_arrays(inputs.layout, fd)
-            self._shared = SharedBuffers(self._device, self._open_loop().stream, arrays)
+            seed = None if self._device.chosen.name == "cpu" else self._process
+            self._shared = SharedBuffers(self._device, self._open_loop().stream, arrays, seed)
             self._inputs_digest = inputs.digest
         return self._shared
 

@@ -46,11 +46,15 @@ class SharedInputs(Frozen, frozen=True):
 
 
 class Hello(Frozen, frozen=True, tag="hello"):
-    """Open the runtime; the first request to every worker. ``process`` is the worker's place in the pool."""
+    """Open the runtime; the first request to every worker. ``process`` is the worker's place in the pool.
+
+    ``ahead``: set the launch loop up too, which the first measurement needs; what is wrong with it is said then.
+    """
 
     runtime: str
     process: int
     clock_script: str | None = None
+    ahead: bool = False
 
 
 class Compile(Frozen, frozen=True, tag="compile"):

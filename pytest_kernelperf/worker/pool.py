@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
@@ -107,6 +108,18 @@ class WorkerPool:
                 self._start(slot)
         assert self._facts is not None
         return self._facts
+
+    def start(self, processes: int) -> None:
+        """Start workers 0 to ``processes`` - 1 that are not alive, all at once: each takes a second, mostly of waiting.
+
+        They are ready to measure then. One that cannot start says so when it is first asked.
+        """
+        missing = [slot for slot in map(self._slot, range(processes)) if not (slot.worker and slot.worker.alive)]
+        threads = [threading.Thread(target=self._start_early, args=(slot,)) for slot in missing]
+        for thread in threads if len(threads) > 1 else ():
+            thread.start()
+        for thread in threads if len(threads) > 1 else ():
+            thread.join()
 
     def compile(
         self,
@@ -215,13 +228,13 @@ class WorkerPool:
     def _slot(self, process: int) -> _Slot:
         return self._slots.setdefault(process, _Slot(process))
 
-    def _start(self, slot: _Slot) -> WorkerProcess:
+    def _start(self, slot: _Slot, ahead: bool = False) -> WorkerProcess:
         if slot.worker and slot.worker.alive:
             if not slot.worker.died_idle:
                 return slot.worker
             slot.worker.kill()  # the next case must not be blamed for it
         slot.worker, slot.sent = WorkerProcess(), set()
-        hello = Hello(self._runtime, slot.process, self._clock_script)
+        hello = Hello(self._runtime, slot.process, self._clock_script, ahead)
         try:
             reply, _ = _exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
             if isinstance(reply, Failure):
@@ -242,6 +255,10 @@ class WorkerPool:
             )
         self._note(answer.profilers)
         return slot.worker
+
+    def _start_early(self, slot: _Slot) -> None:
+        with contextlib.suppress(KernelperfError), slot.lock:
+            self._start(slot, ahead=True)
 
     def _note(self, profilers: tuple[str, ...]) -> None:
         self._profilers.update(dict.fromkeys(profilers))

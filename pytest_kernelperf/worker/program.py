@@ -131,6 +131,8 @@ class Service:
             self._say(f"opening the HIP runtime ({request.runtime})")
             device = Device(choose(request.runtime))
             self._executor = Executor(device.__enter__(), request, self._say)  # for as long as this process lives
+            if request.ahead:
+                self._executor.set_up()
             return self._executor.greet(), ()
         if isinstance(request, Look):
             self._say(f"reading the files below {request.root}")

@@ -19,6 +19,7 @@ import pytest
 from pytest_kernelperf.errors import (
     CompileError,
     DeviceError,
+    KernelperfError,
     RuntimeUnavailable,
     UsageError,
     WorkerCrashed,
@@ -278,6 +279,25 @@ def test_a_worker_that_died_between_cases_is_replaced_and_no_case_blamed(
     os.waitid(os.P_PID, dead, os.WEXITED | os.WNOWAIT)
     assert run(pool, code, inputs, ADD_ONE)[0] == 1
     assert dead not in pool.pids
+
+
+def test_workers_start_together_and_what_is_wrong_with_one_is_said_when_it_is_asked(
+    code: CodeObject, inputs: InputSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that live are left alone; a start that fails ends nothing."""
+    with WorkerPool("cpu", limits=PATIENT) as pool:
+        pool.run(CASE, Plan((ADD_ONE,)), code, inputs, ("x",), process=1)
+        (first,) = pool.pids
+        pool.start(3)
+        assert len(pool.pids) == 3
+        assert first in pool.pids
+        before = pool.pids
+        pool.start(3)
+        assert pool.pids == before
+    with WorkerPool("nonsense", limits=PATIENT) as pool:
+        pool.start(2)
+        with pytest.raises(KernelperfError, match="nonsense"):
+            pool.facts()
 
 
 def test_closing_ends_every_worker(code: CodeObject, inputs: InputSet) -> None:

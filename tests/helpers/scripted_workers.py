@@ -56,11 +56,16 @@ class ScriptedWorkers:
     profilers: tuple[str, ...] = ()
     requests: list[MeasureRequest] = field(default_factory=list)
     compiled: list[str] = field(default_factory=list)
+    started: list[int] = field(default_factory=list)
     closed: bool = False
 
     def facts(self) -> DeviceFacts:
         """Return the test device."""
         return FACTS
+
+    def start(self, processes: int) -> None:
+        """Remember how many were to start."""
+        self.started.append(processes)
 
     def compile(
         self,

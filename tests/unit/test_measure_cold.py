@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_kernelperf.errors import DeviceError, UsageError
-from pytest_kernelperf.measure.buffers import SharedBuffers
+from pytest_kernelperf.measure.buffers import MOST_PADDING_STEPS, SharedBuffers, choose_padding
 from pytest_kernelperf.measure.cold import ColdBuffers, Rotation, plan_rotation
 from pytest_kernelperf.model import BufferArgument, CopyStep, FillStep, LaunchStep, Plan
 
@@ -177,3 +177,23 @@ def test_copies_are_given_back_when_one_cannot_be_made(room: int) -> None:
     cold.close()
     shared.close()
     assert cold.copies == ({},)
+
+
+def held_with(seed: int | None, names: tuple[str, ...] = tuple("abcdefgh")) -> int:
+    """How many buffers a device holds for so many inputs; none once they are closed."""
+    device: Any = Device()
+    shared = SharedBuffers(device, device, {name: np.ones(4, np.uint8) for name in names}, seed)
+    held: int = device.held
+    shared.close()
+    assert device.held == 0
+    return held
+
+
+def test_each_process_lays_its_buffers_out_differently_and_the_same_every_time() -> None:
+    """Padding lies before some buffers; what the allocator does alone stays to be had."""
+    assert held_with(None) == 8
+    layouts = [tuple(choose_padding(seed, name) for name in "abcdefgh") for seed in range(5)]
+    assert layouts == [tuple(choose_padding(seed, name) for name in "abcdefgh") for seed in range(5)]
+    assert len(set(layouts)) == 5
+    assert all(0 <= steps <= MOST_PADDING_STEPS for layout in layouts for steps in layout)
+    assert held_with(3) == 8 + sum(steps > 0 for steps in layouts[3])

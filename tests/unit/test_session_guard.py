@@ -105,6 +105,7 @@ def test_a_case_without_baseline_is_new_and_timed_in_one_process(bench: Bench) -
     assert record.decision.verdict is Verdict.NEW
     assert (record.time_us, record.moved_bytes) == (pytest.approx(10, rel=0.01), 64)
     assert [(r.blocks, len(r.arms)) for r in bench.workers.requests] == [(7, 1)]
+    assert bench.workers.started == [1]
 
 
 def test_an_accepted_case_is_identical_and_nothing_is_timed(bench: Bench) -> None:
