@@ -6,16 +6,12 @@ Where there is no GPU, no driver or no NVRTC, these are skipped with the runtime
 from __future__ import annotations
 
 import ast
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
+from nvidia import child, reason_to_skip
 
-import pytest_kernelperf
 from pytest_kernelperf.errors import CompileError, DeviceError, WorkerHung
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import (
@@ -70,30 +66,6 @@ ADD_ONE = LaunchStep("add_one", (16, 1, 1), (64, 1, 1), (X, scalar("<i4", COUNT)
 WILD = LaunchStep("wild", (1, 1, 1), (1, 1, 1), (X, scalar("<i8", 1 << 44)))
 CROOKED = LaunchStep("crooked", (1, 1, 1), (1, 1, 1), (X,))
 ENDLESS = LaunchStep("endless", (1, 1, 1), (1, 1, 1), (X,))
-
-
-def reason_to_skip() -> str:
-    """The cuda runtime's own sentence, asked for in a process that may open it."""
-    program = (
-        "from pytest_kernelperf.runtime.library import choose\n"
-        "try:\n    choose('cuda')\nexcept Exception as error:\n    print(error)\n"
-    )
-    return child(program)
-
-
-def child(program: str) -> str:
-    """What a child process prints."""
-    search = [str(Path(path).parent) for path in pytest_kernelperf.__path__] + [path for path in sys.path if path]
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(search)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
