@@ -1,11 +1,17 @@
 // The lesson's kernels in a CUDA program as one writes it by hand, timed in the guard's three ways.
 //
-// It stays alive and takes one request a line, so that it can take turns with the guard:
+// As a program (by_hand BYTES...) it takes one request a line:
 //   check  VARIANT TOKENS FILE                     one round on fresh buffers; x is written to FILE
-//   MODE   VARIANT TOKENS ROUNDS SAMPLES WARM_US   MODE: queued, loop, graph, or driver (loop, by cuLaunchKernel)
+//   MODE   VARIANT TOKENS ROUNDS SAMPLES WARM_US   MODE: queued, loop (by cuLaunchKernel, as the
+//                                                  guard launches), graph, or runtime (loop, by <<<>>>)
 // An answer is one line: us per round of every sample, or "ok", or "error WHAT".
 //
 // Buffers are restored before each sample and the device warmed up for WARM_US before the first, as the guard does.
+//
+// BYTES are left free before each of the buffers moe, shared, weights, x and y.
+//
+// As a shared library (by_hand_... below) the same code times a round on buffers that somebody else owns and restores,
+// in whose process and context it then runs.
 #include <cuda.h>  // types alone: the driver's one function is asked of the runtime, so nothing more is linked
 #include <cuda_runtime.h>
 
@@ -106,12 +112,44 @@ static std::vector<float> uniform(uint32_t seed, size_t count) {
     return values;
 }
 
-static float* upload(const std::vector<float>& values) {
+// Bytes that are left free before each of five buffers: where they lie beside each other decides up to 2 % of a small
+// kernel's time, so that whoever compares must lay them out alike.
+static size_t padding[5];
+
+static float* allocate(const std::vector<float>& values) {
     float* memory = nullptr;
     must(cudaMalloc(&memory, values.size() * sizeof(float)));
     must(cudaMemcpy(memory, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice));
     return memory;
 }
+
+// The buffers of a size, and copies to restore from what is written.
+struct Memory {
+    explicit Memory(int count) : tokens(count) {
+        const size_t n = tokens;
+        const std::vector<float> contents[] = {uniform(1, n * kColumns), uniform(2, n * kColumns),
+                                               uniform(3, n * kStreams), uniform(4, n * kStreams * kColumns),
+                                               std::vector<float>(n * kColumns)};
+        for (int i = 0; i < 5; ++i) {
+            if (padding[i] > 0) must(cudaMalloc(&free_before[i], padding[i]));
+            buffers[i] = allocate(contents[i]);
+        }
+        pristine_x = allocate(contents[3]);
+        pristine_y = allocate(contents[4]);
+    }
+    ~Memory() {
+        for (float* memory : buffers) cudaFree(memory);
+        for (void* memory : free_before) cudaFree(memory);
+        cudaFree(pristine_x);
+        cudaFree(pristine_y);
+    }
+    Memory(const Memory&) = delete;
+
+    int tokens;
+    float* buffers[5];  // moe, shared, weights, x, y
+    float *pristine_x, *pristine_y;
+    void* free_before[5] = {};
+};
 
 enum class Variant { separate, one_block_per_token, column_tiles, column_tiles_64 };
 
@@ -129,31 +167,18 @@ static double microseconds(Clock::duration duration) {
     return std::chrono::duration<double, std::micro>(duration).count();
 }
 
-// One variant at one size: its buffers, and a round of it in each of two ways.
+// One variant at one size on some buffers, and a round of it in each of two ways.
 struct Case {
-    Case(const std::string& name, int count) : variant(variant_named(name)), tokens(count) {
-        const size_t n = tokens;
-        moe = upload(uniform(1, n * kColumns));
-        shared = upload(uniform(2, n * kColumns));
-        weights = upload(uniform(3, n * kStreams));
-        const std::vector<float> start = uniform(4, n * kStreams * kColumns);
-        x_bytes = start.size() * sizeof(float);
-        x = upload(start);
-        y = upload(std::vector<float>(n * kColumns));
-        pristine_x = upload(start);
-        pristine_y = upload(std::vector<float>(n * kColumns));
-    }
-    ~Case() {
-        for (float* memory : {moe, shared, weights, x, y, pristine_x, pristine_y}) cudaFree(memory);
-    }
-    Case(const Case&) = delete;
+    Case(const std::string& name, int count, float* const (&buffers)[5])
+        : variant(variant_named(name)), tokens(count), x_bytes(sizeof(float) * count * kStreams * kColumns),
+          moe(buffers[0]), shared(buffers[1]), weights(buffers[2]), x(buffers[3]), y(buffers[4]) {}
 
     int launches() const { return variant == Variant::separate ? 2 : 1; }
 
-    void restore(cudaStream_t stream) {
-        must(cudaMemcpyAsync(x, pristine_x, x_bytes, cudaMemcpyDeviceToDevice, stream));
+    void restore(const Memory& memory, cudaStream_t stream) {
+        must(cudaMemcpyAsync(x, memory.pristine_x, x_bytes, cudaMemcpyDeviceToDevice, stream));
         if (variant == Variant::separate)
-            must(cudaMemcpyAsync(y, pristine_y, x_bytes / kStreams, cudaMemcpyDeviceToDevice, stream));
+            must(cudaMemcpyAsync(y, memory.pristine_y, x_bytes / kStreams, cudaMemcpyDeviceToDevice, stream));
         must(cudaStreamSynchronize(stream));
     }
 
@@ -204,7 +229,7 @@ struct Case {
     Variant variant;
     int tokens;
     size_t x_bytes;
-    float *moe, *shared, *weights, *x, *y, *pristine_x, *pristine_y;
+    float *moe, *shared, *weights, *x, *y;
 
 private:
     template <class Kernel>
@@ -223,8 +248,8 @@ private:
 };
 
 struct Bench {
-    Bench() {
-        must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    explicit Bench(cudaStream_t others = nullptr) : stream(others) {
+        if (stream == nullptr) must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         must(cudaEventCreate(&start));
         must(cudaEventCreate(&stop));
         must(cudaHostAlloc(&door, 2 * sizeof(unsigned), cudaHostAllocMapped));
@@ -281,28 +306,29 @@ struct Bench {
         return executable;
     }
 
-    std::vector<double> measure(const std::string& mode, Case& work, long rounds, int samples, double warm_us) {
+    // One sample in a mode, in us per round; the graph must have been captured for these rounds.
+    double sample(const std::string& mode, Case& work, long rounds, cudaGraphExec_t graph) {
         const bool fits = rounds * work.launches() <= kQueueDepth;
-        if (mode == "queued" && !fits) throw std::runtime_error("so many rounds do not fit the queue");
+        if (mode == "graph") return gated(rounds, fits, [&] { must(cudaGraphLaunch(graph, stream)); });
+        if (mode != "queued") return loop(work, rounds, mode == "loop");
+        if (!fits) throw std::runtime_error("so many rounds do not fit the queue");
+        return gated(rounds, true, [&] {
+            for (long round = 0; round < rounds; ++round) work.launch(stream);
+        });
+    }
+
+    std::vector<double> measure(const std::string& mode, Case& work, const Memory& memory, long rounds, int samples,
+                                double warm_us) {
         const auto begin = Clock::now();
         do {
-            work.restore(stream);
+            work.restore(memory, stream);
             loop(work, rounds, false);
         } while (microseconds(Clock::now() - begin) < warm_us);
         cudaGraphExec_t graph = mode == "graph" ? capture(work, rounds) : nullptr;
         std::vector<double> times;
         for (int i = -1; i < samples; ++i) {  // one before the first, thrown away, as the guard does
-            work.restore(stream);
-            double time = 0;
-            if (mode == "queued") {
-                time = gated(rounds, true, [&] {
-                    for (long round = 0; round < rounds; ++round) work.launch(stream);
-                });
-            } else if (mode == "graph") {
-                time = gated(rounds, fits, [&] { must(cudaGraphLaunch(graph, stream)); });
-            } else {
-                time = loop(work, rounds, mode == "driver");
-            }
+            work.restore(memory, stream);
+            const double time = sample(mode, work, rounds, graph);
             if (i >= 0) times.push_back(time);
         }
         if (graph) must(cudaGraphExecDestroy(graph));
@@ -317,6 +343,69 @@ struct Bench {
     unsigned* device_door;
 };
 
+// The library: a case on others' buffers and stream, with kernels, events, gate and graph of its own.
+struct Guest {
+    Case work;
+    Bench* bench;
+    long rounds = 0;
+    cudaGraphExec_t graph = nullptr;
+};
+
+static thread_local std::string guest_error;
+
+template <class Work>
+static bool succeeds(Work work) {
+    try {
+        work();
+        return true;
+    } catch (const std::exception& error) {
+        guest_error = error.what();
+        return false;
+    }
+}
+
+extern "C" const char* by_hand_error() { return guest_error.c_str(); }
+
+// Stream null: one of its own. Returns null: by_hand_error says why, as with all of these.
+extern "C" void* by_hand_open(void* stream, const char* variant, int tokens, float* moe, float* shared, float* weights,
+                              float* x, float* y) {
+    static Bench* bench = nullptr;
+    Guest* guest = nullptr;
+    succeeds([&] {
+        if (bench == nullptr) bench = new Bench(static_cast<cudaStream_t>(stream));
+        guest = new Guest{{variant, tokens, {moe, shared, weights, x, y}}, bench};
+    });
+    return guest;
+}
+
+extern "C" bool by_hand_run(void* handle, long rounds) {
+    auto* guest = static_cast<Guest*>(handle);
+    return succeeds([&] { guest->bench->loop(guest->work, rounds, false); });
+}
+
+extern "C" bool by_hand_capture(void* handle, long rounds) {
+    auto* guest = static_cast<Guest*>(handle);
+    return succeeds([&] {
+        if (guest->graph && guest->rounds == rounds) return;
+        if (guest->graph) must(cudaGraphExecDestroy(guest->graph));
+        guest->graph = guest->bench->capture(guest->work, guest->rounds = rounds);
+    });
+}
+
+// Us per round, or a negative number.
+extern "C" double by_hand_time(void* handle, const char* mode, long rounds) {
+    auto* guest = static_cast<Guest*>(handle);
+    double time = -1.0;
+    succeeds([&] { time = guest->bench->sample(mode, guest->work, rounds, guest->graph); });
+    return time;
+}
+
+extern "C" void by_hand_close(void* handle) {
+    auto* guest = static_cast<Guest*>(handle);
+    if (guest->graph) cudaGraphExecDestroy(guest->graph);
+    delete guest;
+}
+
 static std::string answer(Bench& bench, const std::string& line) {
     std::istringstream words(line);
     std::string mode, variant, file;
@@ -326,19 +415,19 @@ static std::string answer(Bench& bench, const std::string& line) {
     words >> mode >> variant >> tokens;
     if (mode == "check") {
         words >> file;
-    } else if (mode == "queued" || mode == "loop" || mode == "graph" || mode == "driver") {
+    } else if (mode == "queued" || mode == "loop" || mode == "graph" || mode == "runtime") {
         words >> rounds >> samples >> warm_us;
     } else {
         throw std::runtime_error("no mode " + mode);
     }
     if (!words) throw std::runtime_error("cannot read: " + line);
-    static std::unique_ptr<Case> kept;
-    if (!kept || kept->variant != variant_named(variant) || kept->tokens != tokens) {
-        kept.reset();
-        kept = std::make_unique<Case>(variant, tokens);
+    static std::unique_ptr<Memory> memory;
+    if (!memory || memory->tokens != tokens) {
+        memory.reset();
+        memory = std::make_unique<Memory>(tokens);
     }
-    Case& work = *kept;
-    work.restore(bench.stream);
+    Case work(variant, tokens, memory->buffers);
+    work.restore(*memory, bench.stream);
     work.launch(bench.stream);
     must(cudaStreamSynchronize(bench.stream));
     if (mode == "check") {
@@ -349,12 +438,13 @@ static std::string answer(Bench& bench, const std::string& line) {
     }
     std::ostringstream text;
     text.precision(9);
-    for (const double time : bench.measure(mode, work, rounds, samples, warm_us)) text << time << ' ';
+    for (const double time : bench.measure(mode, work, *memory, rounds, samples, warm_us)) text << time << ' ';
     return text.str();
 }
 
-int main() {
+int main(int count, char** arguments) {
     try {
+        for (int i = 1; i < count && i <= 5; ++i) padding[i - 1] = std::stoul(arguments[i]);
         Bench bench;
         int runtime = 0, driver = 0;
         must(cudaRuntimeGetVersion(&runtime));

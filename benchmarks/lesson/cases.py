@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,10 @@ from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, LaunchStep,
 from pytest_kernelperf.plan import build_plan
 from pytest_kernelperf.source import collect_bundle
 from pytest_kernelperf.worker.array import InputSet
-from pytest_kernelperf.worker.pool import WorkerPool
 
+Compile = Callable[[SourceBundle, tuple[str, ...]], CodeObject]
+
+BUFFERS = ("moe", "shared", "weights", "x", "y")
 FOLDER = Path(__file__).parents[2] / "kernels" / "moe_add_inject"
 
 
@@ -52,7 +54,7 @@ class Lesson:
     rounds: int
 
     @classmethod
-    def open(cls, pool: WorkerPool, facts: DeviceFacts, rounds: int, sizes: Sequence[int] | None) -> Lesson:
+    def open(cls, compile_: Compile, facts: DeviceFacts, rounds: int, sizes: Sequence[int] | None) -> Lesson:
         """Read the lesson's test module and compile its kernels. Raises ``KernelperfError``."""
         kernel = load_kernel(FOLDER / "test_moe_add_inject.py")
         inputs = {tokens: InputSet.create(kernel.compute_inputs(tokens)) for tokens in sizes or kernel.tokens}
@@ -63,7 +65,7 @@ class Lesson:
                 cases.append(Case(case, build_plan(case, variant.function, facts, arrays), len(cases)))
         names = tuple({launch.kernel: None for case in cases for launch in case.plan.launches})
         bundle = collect_bundle(kernel)
-        return cls(kernel, bundle, pool.compile(bundle, names), tuple(cases), inputs, rounds)
+        return cls(kernel, bundle, compile_(bundle, names), tuple(cases), inputs, rounds)
 
     def reference(self, tokens: int) -> np.ndarray[Any, np.dtype[Any]]:
         """``x`` as one round leaves it."""

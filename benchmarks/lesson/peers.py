@@ -11,7 +11,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from lesson.cases import FOLDER
+from lesson.cases import FOLDER, Lesson
+from lesson.comparison import Beside, add_beside
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]
@@ -36,6 +37,24 @@ def run(command: list[str], folder: Path | None = None, **environment: str) -> t
 def last_line(text: str) -> str:
     """The last line that says anything."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "nothing said")
+
+
+def time_beside(
+    library: Path | None, lesson: Lesson, options: Any, process: int, found: list[Beside], failures: list[str]
+) -> float:
+    """Both sides in one process: adds its figures to ``found``, and what could not be measured; returns seconds."""
+    sizes = [str(tokens) for tokens in lesson.inputs]
+    words = [str(library), options.runtime, str(options.samples), str(lesson.rounds), str(process), *sizes]
+    status, output, errors, seconds = run([str(HERE / "beside.py"), *words])
+    for line in output.splitlines():
+        row = json.loads(line)
+        if "failed" in row:
+            failures.append(f"in one process, {row['failed']}")
+        else:
+            add_beside(found, row)
+    if status != 0:
+        failures.append(f"in one process: {last_line(errors)}")
+    return seconds
 
 
 def time_by_python(cases: Path, runtime: str) -> tuple[list[float], float, str]:

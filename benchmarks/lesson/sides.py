@@ -7,14 +7,16 @@ import os
 import shutil
 import subprocess
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from elftools.elf.elffile import ELFFile
 
-from lesson.cases import Case, Lesson
+from lesson.cases import BUFFERS, Case, Lesson
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.measure.buffers import PADDING_STEP_BYTES, choose_padding
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.worker.pool import WorkerPool
 
@@ -34,28 +36,28 @@ class Side(Protocol):
     name: str
     seconds: float
 
-    def sample(self, case: Case, mode: str, samples: int, turn: int) -> list[float]:
+    def sample(self, case: Case, mode: str, samples: int) -> list[float]:
         """Microseconds per round, one a sample; ``seconds`` grows by what it took."""
 
 
 class Guard:
     """A device worker of the guard, measuring as it does for ``pytest --kernelperf``."""
 
-    def __init__(self, pool: WorkerPool, process: int, lesson: Lesson) -> None:
-        self.name, self.seconds = f"guard {process}", 0.0
-        self._pool, self._process, self._lesson = pool, process, lesson
+    def __init__(self, pool: WorkerPool, layout: int, copy: str, lesson: Lesson) -> None:
+        """``layout``: how its buffers lie beside each other, which a worker draws by its number."""
+        self.name, self.seconds = f"guard {layout}{copy}", 0.0
+        self._pool, self._process, self._lesson = pool, layout, lesson
         begin = time.perf_counter()
-        pool.compile(lesson.bundle, (), process=process)  # starts the worker
+        pool.compile(lesson.bundle, (), process=layout)  # as every guard must, and it starts the worker
         self.seconds += time.perf_counter() - begin
 
-    def sample(self, case: Case, mode: Any, samples: int, turn: int) -> list[float]:
+    def sample(self, case: Case, mode: Any, samples: int) -> list[float]:
         """Take the samples; a disturbed measurement is taken again. Raises ``KernelperfError``."""
         request = MeasureRequest(
             case=case.id,
             mode=mode,
             arms=(Arm("head", self._lesson.code, case.plan),),
             blocks=samples,
-            first_block=turn * samples,
             rounds=self._lesson.rounds,
         )
         begin = time.perf_counter()
@@ -73,15 +75,22 @@ class Guard:
 class ByHand:
     """A process of the hand-written program, asked a line at a time."""
 
-    def __init__(self, program: Path, process: int, lesson: Lesson) -> None:
-        self.name, self.seconds = f"by hand {process}", 0.0
+    def __init__(self, program: Path, layout: int, copy: str, lesson: Lesson) -> None:
+        """``layout``: the guard's worker of this number lays the same buffers out alike."""
+        self.name, self.seconds = f"by hand {layout}{copy}", 0.0
         self._lesson = lesson
         begin = time.perf_counter()
-        self._process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self._process = subprocess.Popen(
+            [program, *map(str, padding_bytes(layout))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
         self.greeting = self._read()
         self.seconds += time.perf_counter() - begin
 
-    def sample(self, case: Case, mode: str, samples: int, turn: int) -> list[float]:
+    def sample(self, case: Case, mode: str, samples: int) -> list[float]:
         """Take the samples. Raises ``HandError``."""
         begin = time.perf_counter()
         answer = self._ask(f"{mode} {case.variant} {case.tokens} {self._lesson.rounds} {samples} {WARM_UP_US:g}")
@@ -122,22 +131,38 @@ class ByHand:
         self._process.wait()
 
 
-def build_by_hand(folder: Path, architecture: str) -> tuple[Path, Path]:
-    """Compile the program, and its device code alone: both paths. Raises ``HandError``."""
+def padding_bytes(layout: int) -> list[int]:
+    """What a worker of the guard leaves free before each of the lesson's buffers."""
+    return [choose_padding(layout, name) * PADDING_STEP_BYTES for name in BUFFERS]
+
+
+@dataclass(frozen=True)
+class Built:
+    """The hand-written code: as a program, as a library (None: not to be had), and its device code alone."""
+
+    program: Path
+    library: Path | None
+    cubin: Path | None
+
+
+def build_by_hand(folder: Path, architecture: str) -> Built:
+    """Compile it in all three ways at once. Raises ``HandError``."""
     compiler = shutil.which("nvcc") or next((path for path in USUAL_COMPILERS if os.access(path, os.X_OK)), None)
     if compiler is None:
         raise HandError("nvcc is needed for the hand-written side: install the CUDA toolkit and put its bin on PATH")
-    program, cubin = folder / "by_hand", folder / "by_hand.cubin"
+    ways = {"by_hand": (), "by_hand.so": ("-shared", "-Xcompiler", "-fPIC"), "by_hand.cubin": ("-cubin",)}
     common = [compiler, "-O3", "-std=c++17", f"-arch={architecture}", str(SOURCE)]
     builds = [
-        subprocess.Popen([*common, *rest], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        for rest in (["-o", str(program)], ["-cubin", "-o", str(cubin)])
+        subprocess.Popen(
+            [*common, *options, "-o", str(folder / name)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        for name, options in ways.items()
     ]
     said = [build.communicate()[0] for build in builds]
     for build, text in zip(builds, said, strict=True):
         if build.returncode != 0:
             raise HandError(f"nvcc cannot compile {SOURCE.name}: {text.strip()[-500:]}")
-    return program, cubin
+    return Built(*(folder / name for name in ways))
 
 
 def same_instructions(one: bytes, other: bytes) -> dict[str, bool]:
