@@ -247,6 +247,10 @@ class DeviceFacts(Frozen, frozen=True):
     power_limit_w: float | None = None
 
 
+NO_DEVICE = DeviceFacts("cpu", "", "", "", "", 0, 0, 0, 0, 0, 0)
+"""What a run file says of the device where no runtime could be used: nothing, its key least of all."""
+
+
 # --- what was measured ------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ All checks that need no device are here; ``check_signature`` needs the compiled 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from pytest_kernelperf.model import (
     Dimensions,
     FillStep,
     Floor,
+    KernelFacts,
     LaunchStep,
     Parameter,
     Plan,
@@ -168,7 +170,8 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
     """Compare a plan's arguments with what the code object says of its kernels (HIP itself checks nothing).
 
     Raises:
-        UsageError: an unknown kernel, another number of arguments, or one of another kind or size.
+        UsageError: an unknown kernel, more threads than it takes, another number of arguments, or one of another kind
+            or size.
     """
     dtypes = {spec.name: spec.dtype for spec in buffers}
     for place, step in enumerate(plan.steps):
@@ -178,6 +181,7 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
         name = find_kernel(code.kernels, step.kernel)
         if name is None:
             raise UsageError(f"{where}: {explain_missing(code.kernels, step.kernel)}")
+        _check_threads(where, step, code.kernels[name])
         parameters = code.kernels[name].parameters
         if parameters is None:
             continue
@@ -189,6 +193,16 @@ def check_signature(case: CaseId, plan: Plan, buffers: Sequence[BufferSpec], cod
             problem = _argument_problem(argument, parameter, dtypes)
             if problem:
                 raise UsageError(f"{where}, argument {number}: {problem}")
+
+
+def _check_threads(where: str, step: LaunchStep, facts: KernelFacts) -> None:
+    """Refuse more threads than the kernel is compiled for, which a device refuses with a word that says little."""
+    most, threads = facts.resources.get("max_threads"), math.prod(step.block)
+    if most and threads > most:
+        raise UsageError(
+            f"{where}: block={step.block} is {threads} threads, the kernel is compiled for at most {most}: see its "
+            "__launch_bounds__"
+        )
 
 
 def _argument_problem(argument: Argument, parameter: Parameter, dtypes: dict[str, str]) -> str:
@@ -213,4 +227,5 @@ def _argument_problem(argument: Argument, parameter: Parameter, dtypes: dict[str
 
 
 def _described(parameter: Parameter) -> str:
-    return f"a {parameter.kind} value of {parameter.size_bytes} bytes"
+    article = {"unknown": "a", "unsigned": "an unsigned"}.get(parameter.kind, f"a {parameter.kind}")
+    return f"{article} value of {parameter.size_bytes} bytes"

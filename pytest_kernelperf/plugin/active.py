@@ -13,6 +13,7 @@ from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
 from pytest_kernelperf.plugin.display import Display
 from pytest_kernelperf.plugin.office import Office
+from pytest_kernelperf.plugin.termination import Termination
 from pytest_kernelperf.report.detail import failure_text
 from pytest_kernelperf.settings import read_settings
 
@@ -57,6 +58,7 @@ class Active:
     def __init__(self, office: Office, config: pytest.Config) -> None:
         self.office = self._office = office
         self._display = Display(office, config)
+        self._termination = Termination()
 
     @pytest.fixture
     def kernelperf(self, request: pytest.FixtureRequest) -> Checker:
@@ -64,6 +66,10 @@ class Active:
         if not isinstance(getattr(request, "param", None), CaseSpec):
             pytest.fail("kernelperf is for tests marked @pytest.mark.kernelperf(kernel)", pytrace=False)
         return Checker(request.node, request.param, self._office)
+
+    def pytest_sessionstart(self) -> None:
+        """Let SIGTERM end the run as Ctrl-C does."""
+        self._termination.begin()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note which modules were collected."""
@@ -125,4 +131,5 @@ class Active:
 
     def pytest_unconfigure(self) -> None:
         """Stop the workers even if the session ended early."""
+        self._termination.end()
         self._office.close()

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.environment import describe_environment, process_environment
-from pytest_kernelperf.model import CaseId, DeviceFacts, Record, Run
+from pytest_kernelperf.model import NO_DEVICE, CaseId, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
 from pytest_kernelperf.session.drift import drift_since_stored
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
@@ -129,10 +129,11 @@ class Office:
         if self.is_worker:
             knowledge = (self._device, self._environment, self._collected, self._partial, self._known)
             self._config.workeroutput["kernelperf"] = msgspec.json.encode(knowledge).decode()  # type: ignore[attr-defined]
-        elif self._records and self._device is not None:
+        elif self._records:
             records = sorted(self._records.values(), key=self._place)
-            drift = drift_since_stored(records, self._device, self._environment, self._store)
-            self.run = build_run(self.settings, self._device, self._environment, records, self._started, drift)
+            device = self._device or NO_DEVICE
+            drift = drift_since_stored(records, device, self._environment, self._store) if self._device else None
+            self.run = build_run(self.settings, device, self._environment, records, self._started, drift)
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
         return bool(self.ending.failures)
 

@@ -38,11 +38,17 @@ def failure_text(record: Record, command: str = GUARD) -> str:
     """
     kind = f"{record.decision.verdict.value}: {record.case}"
     mutation = f" (a mutation of {record.mutation_of})" if record.mutation_of else ""
-    lines = [one_line(kind + mutation), *_indented(record.decision.reason)]
+    lines = [one_line(kind + mutation), *_indented(_without_name(record))]
     facts = [*_numbers(record), *_commands(record, command)]
     width = max((len(name) for name, _ in facts), default=0)
     lines += [f"  {name:<{width}}  {text}" for name, text in facts]
     return "\n".join(lines) + "\n"
+
+
+def _without_name(record: Record) -> str:
+    """The reason without the case's name in front, which stands in the line above it."""
+    rest = record.decision.reason.removeprefix(str(record.case))
+    return rest.lstrip(":, ") or record.decision.reason
 
 
 def select_command(record: Record, command: str = GUARD) -> str:

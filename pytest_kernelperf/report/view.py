@@ -176,6 +176,8 @@ def case_text(record: Record) -> str:
 def _device(run: Run) -> str:
     """The device in one line: name, key, runtime, compute units and what HIP calls them, memory's peak."""
     device = run.device
+    if not device.key:
+        return one_line(f"no device: no runtime can be used here (asked for: {run.settings.get('runtime', 'auto')})")
     reported = f" (HIP reports {device.hip_compute_units})" if device.hip_compute_units != device.compute_units else ""
     peak = f", {units.format_gb_per_s(device.peak_gb_per_s)} GB/s peak" if device.peak_gb_per_s is not None else ""
     scripted = "; times come from a clock script, not from this device" if run.scripted_clock else ""

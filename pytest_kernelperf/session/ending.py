@@ -95,7 +95,7 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
         write_run(settings.out / "run.json", run)
     except (KernelperfError, OSError) as error:
         failures.append(f"the run file was not written: {error}")
-    if settings.update_reason is not None or settings.extend:
+    if (settings.update_reason is not None or settings.extend) and run.device.key:
         _store(run, settings, store, known_cases, lines, failures)
     return Ending(tuple(lines), tuple(failures))
 

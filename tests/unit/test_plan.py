@@ -159,7 +159,8 @@ def code_with(parameters: tuple[Parameter, ...] | None) -> CodeObject:
         ([np.int64(1)], (INT,), "np.int64 is given where the kernel takes a signed value of 4 bytes"),
         ([np.float32(1)], (INT,), "np.float32 is given where the kernel takes a signed value"),
         ([np.uint32(1)], (INT,), "np.uint32 is given"),
-        ([np.int32(1)], (Parameter("unknown", 8),), "np.int32 is given"),
+        ([np.int32(1)], (Parameter("unknown", 8),), "np.int32 is given where the kernel takes a value of 8 bytes"),
+        (["x"], (Parameter("unsigned", 8),), "buffer x is given where the kernel takes an unsigned value of 8 bytes"),
     ],
 )
 def test_arguments_are_held_against_the_kernels_own_signature(
@@ -176,6 +177,19 @@ def test_arguments_that_fit_pass() -> None:
     specs = buffer_specs(INPUTS)
     for parameters in ((FLOATS, INT), (Parameter("pointer", 8), Parameter("unknown", 4)), None):
         check_signature(CASE, plan, specs, code_with(parameters))
+
+
+def test_more_threads_than_the_kernel_is_compiled_for_are_refused() -> None:
+    """Its launch bounds are in the code object; exactly as many are allowed, and what says nothing allows all."""
+    plan = planned(launch(block=(64, 4, 1), args=["x", np.int32(1)]))
+    for most, fits in ((255, False), (256, True), (None, True)):
+        facts = KernelFacts("0" * 64, (FLOATS, INT), {"max_threads": most} if most else {})
+        code = CodeObject("0" * 64, b"", {"k": facts})
+        if fits:
+            check_signature(CASE, plan, buffer_specs(INPUTS), code)
+        else:
+            with pytest.raises(UsageError, match="is 256 threads, the kernel is compiled for at most 255"):
+                check_signature(CASE, plan, buffer_specs(INPUTS), code)
 
 
 def test_a_kernel_that_the_source_lacks_is_named() -> None:

@@ -140,6 +140,15 @@ def test_a_strangers_text_cannot_paint_the_terminal_or_break_a_table() -> None:
     assert "\\|c&lt;img>?&#64;d" in row
 
 
+def test_a_failures_message_names_its_case_once() -> None:
+    """Claim: a reason that begins with the case goes on behind it; a reason that is nothing else is kept."""
+    failed = with_decision(of(Verdict.REGRESSED), reason=f"{of(Verdict.REGRESSED).case}, step 1 (add): no such kernel")
+    text = failure_text(failed)
+    assert text.count(str(failed.case)) == 1
+    assert text.splitlines()[1] == "  step 1 (add): no such kernel"
+    assert str(failed.case) in failure_text(with_decision(failed, reason=str(failed.case))).splitlines()[1]
+
+
 def test_a_failures_message_stands_alone() -> None:
     """Claim: case, verdict, sentence, numbers and the next command are all in the failing test's message."""
     text = failure_text(of(Verdict.REGRESSED))
