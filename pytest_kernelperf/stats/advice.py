@@ -93,10 +93,10 @@ def _more_blocks(comparison: Comparison, excess: float, allowed: float) -> Advic
 
 def _more_processes(comparison: Comparison, excess: float, spread: float) -> Advice:
     """The fewest processes at which a mean so far from the tolerance stands out from so much spread."""
-    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
-    from scipy import stats
+    # Imported here: a run in which nothing changed needs none of it.
+    from scipy import special
 
     for count in range(comparison.processes + 1, MOST_PROCESSES + 1):
-        if excess >= float(stats.t.isf(comparison.agreement_alpha, count - 1)) * spread / math.sqrt(count):
+        if excess >= float(special.stdtrit(count - 1, 1 - comparison.agreement_alpha)) * spread / math.sqrt(count):
             return Advice(Remedy.MORE_PROCESSES, count)
     return Advice(Remedy.AT_TOLERANCE)

@@ -86,14 +86,14 @@ def caught_from(effect: Array, shown: Array, allowed: float, looks: Sequence[Loo
 
 def _slower_from(effect: Array, shown: Array, allowed: float, look: Look) -> Array:
     """From which slowdown on each draw's processes would be called slower at a look, shape (draws,)."""
-    # Imported here: it takes a second, and a run in which nothing changed needs none of it.
-    from scipy import stats
+    # Imported here: a run in which nothing changed needs none of it.
+    from scipy import special
 
     count = look.processes
     enough = np.sort(shown - effect, axis=1)[:, majority(count) - 1]
     none_faster = np.max(-shown - effect, axis=1)
     error = np.std(effect, axis=1, ddof=1) / math.sqrt(count)
-    on_average = allowed - np.mean(effect, axis=1) + float(stats.t.isf(look.agreement_alpha, count - 1)) * error
+    on_average = allowed - np.mean(effect, axis=1) + float(special.stdtrit(count - 1, 1 - look.agreement_alpha)) * error
     if 2.0**-count <= look.agreement_alpha:
         on_average = np.minimum(on_average, np.max(allowed - effect, axis=1))
     called: Array = np.maximum(np.maximum(enough, none_faster), on_average)

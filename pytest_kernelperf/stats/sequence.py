@@ -50,7 +50,7 @@ def next_step(comparison: Comparison, look: Look, schedule: Schedule) -> Step:
     if finding is Finding.SLOWER or finding is Finding.FASTER:
         return Step(Action(finding.value))
     # A gain is worth as many processes as a slowdown, although it is no slowdown already.
-    gains = 2 * comparison.faster > comparison.processes and more_processes is not None
+    gains = comparison.faster > 0 and more_processes is not None
     if finding is Finding.UNCHANGED and not gains:
         return Step(Action.UNCHANGED)
     if more_blocks is not None and (more_processes is None or _wants_blocks(comparison)):
@@ -95,8 +95,9 @@ def follow(
 
 def _wants_blocks(comparison: Comparison) -> bool:
     """Whether the processes that have spoken agree, so that those which could not tell are what keeps it open."""
-    open_ = comparison.processes - comparison.slower - comparison.not_slower
-    return open_ > 0 and not (comparison.slower and comparison.not_slower)
+    unsure = comparison.processes - comparison.slower - comparison.not_slower
+    unlike = 0 < comparison.slower < comparison.processes - unsure or 0 < comparison.faster < comparison.not_slower
+    return unsure > 0 and not unlike
 
 
 def _check_enough(pairs: Sequence[Pairs], look: Look) -> None:
