@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.judge import Evidence, decide, verdict_of
 from pytest_kernelperf.model import CaseId, Comparison, Measurement, Sample, Verdict
+from pytest_kernelperf.stats.agreement import Finding, find
 from pytest_kernelperf.stats.comparison import compare
 from pytest_kernelperf.stats.paired import compare_process
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.sequence import Action, follow, next_step, plan
 from pytest_kernelperf.stats.signed_rank import signed_rank_p
 
 Times = list[list[tuple[float, float]]]
@@ -95,6 +98,9 @@ def test_swapping_the_arms_swaps_slower_and_faster(times: Times, policy: Policy)
     forward = compared(times, policy)
     backward = compared([[(baseline, head) for head, baseline in pairs] for pairs in times], policy)
     assert (forward.slower, forward.faster) == (backward.faster, backward.slower)
+    assert (forward.p_slower, forward.p_faster) == pytest.approx((backward.p_faster, backward.p_slower), abs=1e-6)
+    if abs((forward.p_slower or 0) - forward.agreement_alpha) > 1e-6:
+        assert (find(forward) is Finding.SLOWER) == (find(backward) is Finding.FASTER)
     assert forward.change_ratio * backward.change_ratio == pytest.approx(1.0)
 
 
@@ -105,7 +111,10 @@ def test_scaling_both_sides_changes_nothing(times: Times, policy: Policy, expone
     by = 2.0**exponent  # a power of two, so that no ratio is rounded anew
     scaled_policy = Policy(policy.tolerance, policy.floor_us * by, policy.alpha, policy.looks)
     plain, scaled = compared(times, policy), compared(times, scaled_policy, both_by=by)
-    for name in ("change_ratio", "low_ratio", "high_ratio", "slower", "faster", "not_slower", "detectable_ratio"):
+    for name in (
+        *("change_ratio", "low_ratio", "high_ratio", "slower", "faster", "not_slower"),
+        *("detectable_ratio", "p_slower", "p_faster", "p_not_slower"),
+    ):
         assert getattr(plain, name) == getattr(scaled, name), name
     assert badness(plain) == badness(scaled)
 
@@ -127,6 +136,27 @@ def test_slower_faster_and_not_slower_exclude_each_other(times: Times, policy: P
         assert not (result.p_slower <= policy.alpha_per_look and result.not_slower)
         if result.p_faster <= policy.alpha_per_look:
             assert result.not_slower
+
+
+@settings(max_examples=25)
+@given(runs(), policies, st.sampled_from([0.9, 1.0, 1.02]))
+def test_the_looks_end_where_the_plan_ends_and_equal_times_are_never_a_change(
+    times: Times, policy: Policy, by: float
+) -> None:
+    """Whatever the samples, no look beyond the plan is asked for, and the last one's word counts."""
+    count, blocks = len(times), len(times[0])
+    try:
+        schedule = plan(policy, count, most_processes=count, blocks=blocks // policy.looks)
+    except UsageError:
+        return  # so few blocks can never reject, which is refused
+    taken = [([head * by for head, _ in pairs], [base for _, base in pairs]) for pairs in times]
+    found = follow(taken, policy, schedule)
+    look = next(look for look in schedule.looks if (look.processes, look.blocks) == (found.processes, found.blocks))
+    step = next_step(found, look, schedule)
+    assert step.look is None
+    assert step.action.value == find(found).value or step.action is Action.UNDECIDED
+    same = follow([(base, base) for _, base in taken], policy, schedule)
+    assert find(same) in (Finding.UNCHANGED, Finding.OPEN)
 
 
 @settings(max_examples=200)

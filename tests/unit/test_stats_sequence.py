@@ -133,6 +133,16 @@ def test_processes_that_cannot_tell_take_more_blocks_first() -> None:
     assert step.action is Action.UNDECIDED
 
 
+def test_processes_that_disagree_are_joined_by_more_even_if_one_cannot_tell() -> None:
+    """What that one would say settles nothing between the others."""
+    look = SCHEDULE.first
+    for step in (0.05, -0.05):
+        taken = {0: pairs(1.0)[0], 1: pairs(1.0 + step)[0], 2: pairs(1.0 + step / 2, noise=0.05)[0]}
+        comparison = compare_pairs(taken, POLICY, look.agreement_alpha)
+        assert comparison.slower + comparison.not_slower == 2
+        assert next_step(comparison, look, SCHEDULE).action is Action.MORE_PROCESSES
+
+
 def test_a_gain_is_worth_as_many_processes_as_a_slowdown() -> None:
     """Three faster ones rule a slowdown out already, and whether they are an improvement takes two more."""
     look = SCHEDULE.first
