@@ -11,6 +11,10 @@ INI = {
     "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
     "kernelperf_creep": ("5%", "slowdown of a case in accepted steps, all together, beyond which that is said"),
     "kernelperf_processes": ("5", "fresh processes that measure each case"),
+    "kernelperf_blocks": (
+        "",
+        "samples of each arm in each process, at first; default as many as the test needs",
+    ),
     "kernelperf_dwell_s": ("0", "seconds that each arm runs before each of its samples; 1 shows what draws more power"),
     "kernelperf_case_timeout_s": (
         "120",

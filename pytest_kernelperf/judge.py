@@ -1,8 +1,8 @@
 """The one function that decides: numbers in, a verdict with its reason out. No clock, no disk, no device.
 
-The order is fixed: crashed, hung, failed -> wrong -> starved -> skipped -> traced -> identical -> contended -> the
-interleaved test -> slower than the variant it replaces -> new, improved, unchanged, undecided. What cannot be decided
-fails closed, except where the upper bound of a change is under twice the tolerance.
+The order is fixed: crashed, hung, failed -> wrong -> starved -> skipped -> traced -> identical -> contended, spoiled ->
+the clock's doing -> the interleaved test -> slower than the variant it replaces -> new, improved, unchanged, undecided.
+What cannot be decided fails closed, except where the upper bound of a change is under twice the tolerance.
 """
 
 from __future__ import annotations
@@ -10,25 +10,28 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pytest_kernelperf import reason
+from pytest_kernelperf import cause, reason
 from pytest_kernelperf.model import (
     CaseId,
     Comparison,
     Decision,
     Frozen,
+    InvalidCode,
     LaunchFill,
     Mismatch,
+    Noise,
     Plan,
     StoredComparison,
     Verdict,
 )
 from pytest_kernelperf.stats.agreement import Finding, find
+from pytest_kernelperf.stats.cycles import is_clocks_doing
 
 TRIES = 3
 """A contended measurement is retried twice."""
 
 LOOKS = 2
-"""An undecided measurement is rerun once; the error allowed is split over both looks."""
+"""A process's samples are looked at twice at most; the error that it is allowed is split over both looks."""
 
 _VERDICTS = {
     Finding.SLOWER: Verdict.REGRESSED,
@@ -64,7 +67,10 @@ class Evidence(Frozen, frozen=True):
         profilers: profilers found loaded or asked for in the environment.
         identical: instructions, plan and inputs equal the baseline's.
         contended_by: who used the device in the last measurement.
-        spoiled: what was wrong with the outputs after timing (non-finite where they were finite).
+        spoiled: why the last measurement's samples must not be used (outputs that were finite and are not any more, a
+            timer that gave no times); ``spoiled_code`` says which it is.
+        noise: what was found in the measurements that is not the code, with the process it was found in.
+        dwell_s: how long each arm ran before each of its samples; with 0 no arm shows what power it draws.
         tries: measurements begun, the contended ones among them.
         looks: measurements that the comparison rests on.
         has_baseline: a baseline of this case is stored for this device.
@@ -72,6 +78,9 @@ class Evidence(Frozen, frozen=True):
         comparison: head against the baseline.
         replaced: head against the variant it replaces.
         replaced_variant: that variant's name.
+        toolchain: the accepted source compiled today, against the accepted binary.
+        toolchain_change: how today's toolchain differs from the one that it was accepted with; empty where it does not.
+        toolchain_is_head: the accepted source compiled today gives the very instructions under test.
         stored: the accepted binary's times today against those stored with it.
         update_reason: None: baselines are not updated; else the reason given, which may be empty.
     """
@@ -89,6 +98,9 @@ class Evidence(Frozen, frozen=True):
     identical: bool = False
     contended_by: str = ""
     spoiled: str = ""
+    spoiled_code: InvalidCode = ""
+    noise: tuple[tuple[int, Noise], ...] = ()
+    dwell_s: float = 0.0
     tries: int = 1
     looks: int = 1
     has_baseline: bool = False
@@ -96,6 +108,9 @@ class Evidence(Frozen, frozen=True):
     comparison: Comparison | None = None
     replaced: Comparison | None = None
     replaced_variant: str = ""
+    toolchain: Comparison | None = None
+    toolchain_change: str = ""
+    toolchain_is_head: bool = False
     stored: StoredComparison | None = None
     update_reason: str | None = None
 
@@ -114,14 +129,6 @@ def needs_timing(evidence: Evidence) -> bool:
     return _decide_before_timing(evidence) is None
 
 
-def needs_rerun(evidence: Evidence) -> bool:
-    """Whether to measure once more because the samples so far do not decide (``LOOKS`` looks in all)."""
-    if not needs_timing(evidence) or evidence.contended_by or evidence.spoiled or evidence.looks >= LOOKS:
-        return False
-    undecided = evidence.comparison is not None and verdict_of(evidence.comparison) is Verdict.UNDECIDED
-    return undecided and not (evidence.replaced is not None and is_slower(evidence.replaced))
-
-
 def notes_of(evidence: Evidence) -> tuple[str, ...]:
     """What a reader should know beside the verdict, one sentence each."""
     notes = []
@@ -133,6 +140,9 @@ def notes_of(evidence: Evidence) -> tuple[str, ...]:
         notes.append(f"not timed, since the device is busy ({evidence.contended_by})")
     if evidence.replaced is not None and not is_slower(evidence.replaced):
         notes.append(reason.beside_replaced(evidence.replaced, evidence.replaced_variant))
+    if evidence.toolchain_change and not evidence.toolchain_is_head:
+        notes.append(cause.toolchain(evidence.toolchain, evidence.toolchain_change))
+    notes.extend(cause.noise(evidence.noise))
     if evidence.stored is not None and evidence.stored.gated:
         notes.append(reason.stored(evidence.stored))
     if evidence.update_reason == "" and evidence.comparison is not None and is_slower(evidence.comparison):
@@ -206,12 +216,13 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
             return Decision(Verdict.NEW, False, "new_untimed", reason.new_untimed(evidence.contended_by))
         return Decision(Verdict.INVALID, True, "busy", reason.busy(evidence.contended_by, evidence.tries))
     if evidence.spoiled:
-        return Decision(Verdict.INVALID, True, "spoiled", reason.spoiled(evidence.spoiled))
+        code = "spoiled" if evidence.spoiled_code in ("", "outputs") else evidence.spoiled_code
+        return Decision(Verdict.INVALID, True, code, reason.spoiled(evidence.spoiled, code))
     if evidence.time_us is None or not 0 < evidence.time_us < math.inf:
         return Decision(Verdict.INVALID, True, "no_samples", reason.NO_SAMPLES)
     comparison, replaced = evidence.comparison, evidence.replaced
     if comparison is not None and is_slower(comparison):
-        return Decision(Verdict.REGRESSED, True, "slower", reason.slower(comparison, "the baseline"))
+        return _decide_slower(comparison, evidence)
     stored = evidence.stored
     if comparison is None and stored is not None and stored.slower:
         return Decision(Verdict.REGRESSED, True, "slower_than_stored", reason.stored(stored))
@@ -223,11 +234,13 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
     if comparison is None:
         return _decide_without_replay(stored)
     verdict = verdict_of(comparison)
+    if verdict is Verdict.IMPROVED and is_clocks_doing(comparison):
+        return Decision(Verdict.UNDECIDED, False, "clock", cause.clock(comparison))
     if verdict is Verdict.IMPROVED:
         return Decision(verdict, False, "faster", reason.faster(comparison))
     if verdict is Verdict.UNCHANGED:
         return Decision(verdict, False, "within_tolerance", reason.unchanged(comparison))
-    return _decide_undecided(comparison)
+    return _decide_undecided(comparison, evidence)
 
 
 def _decide_without_replay(stored: StoredComparison | None) -> Decision:
@@ -238,14 +251,30 @@ def _decide_without_replay(stored: StoredComparison | None) -> Decision:
     return Decision(verdict, False, code, reason.stored(stored))
 
 
-def _decide_undecided(comparison: Comparison) -> Decision:
-    """Warn where a slowdown of twice the tolerance is ruled out, else fail."""
+def _decide_slower(comparison: Comparison, evidence: Evidence) -> Decision:
+    """Enough processes agree; what is left to say is whose doing it is."""
+    if is_clocks_doing(comparison):
+        if not evidence.dwell_s:
+            return Decision(Verdict.INVALID, True, "clock", cause.clock(comparison))
+        return Decision(Verdict.REGRESSED, True, "slower_by_power", cause.slower_by_power(comparison))
+    said = reason.slower(comparison, "the baseline")
+    if evidence.toolchain_is_head:
+        sentence = f"{said}; {cause.toolchain_is_head(evidence.toolchain_change)}"
+        return Decision(Verdict.REGRESSED, True, "slower_by_toolchain", sentence)
+    return Decision(Verdict.REGRESSED, True, "slower", said)
+
+
+def _decide_undecided(comparison: Comparison, evidence: Evidence) -> Decision:
+    """Warn where a slowdown of twice the tolerance is ruled out, else fail; noise that is left explains it."""
     allowed = max(comparison.tolerance_ratio - 1, comparison.floor_us / comparison.against_us)
     bounded = comparison.high_ratio is not None and comparison.high_ratio < 1 + 2 * allowed
+    left = cause.noise_left(evidence.noise)
     if comparison.processes < comparison.needed:
         code = "too_few_processes"
+    elif left:
+        code = left[0].kind
     elif comparison.slower and (comparison.not_slower or comparison.faster):
         code = "depends_on_process"
     else:
         code = "not_proven"
-    return Decision(Verdict.UNDECIDED, not bounded, code, reason.undecided(comparison, code, bounded))
+    return Decision(Verdict.UNDECIDED, not bounded, code, reason.undecided(comparison, code, bounded, left))

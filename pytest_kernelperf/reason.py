@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_kernelperf.model import Comparison, Creep, CreepStep, Drift, LaunchFill, Mismatch, StoredComparison
-from pytest_kernelperf.stats.advice import Advice, Remedy
+from pytest_kernelperf.model import (
+    Comparison,
+    Creep,
+    CreepStep,
+    Drift,
+    LaunchFill,
+    Mismatch,
+    Noise,
+    StoredComparison,
+)
+from pytest_kernelperf.stats.advice import Advice, Remedy, would_decide
 from pytest_kernelperf.units import (
     describe_change,
     format_bytes,
@@ -90,20 +99,26 @@ def busy(contended_by: str, tries: int) -> str:
     )
 
 
-def spoiled(what: str) -> str:
+_ADVICE = {
+    "timer": "; look at the driver and at the machine's clock source, or measure in loop mode",
+    "gate": "; let nothing else use the device, or measure in loop mode",
+}
+
+
+def spoiled(what: str, code: str = "spoiled") -> str:
     """The samples of a process cannot be used, whoever else there was."""
-    return f"not measured: {what}"
+    return f"not measured: {what}{_ADVICE.get(code, '')}"
 
 
 def slower(comparison: Comparison, against: str) -> str:
     """Enough processes agree on a slowdown beyond the tolerance."""
-    return f"{_change(comparison, against)}, {_agreement(comparison, comparison.slower)}, {_allowed(comparison)}"
+    return f"{changed(comparison, against)}, {agreed(comparison, comparison.slower)}, {allowed(comparison)}"
 
 
 def faster(comparison: Comparison) -> str:
     """Enough processes agree on a gain beyond the tolerance."""
     return (
-        f"{_change(comparison, 'the baseline')}, {_agreement(comparison, comparison.faster)}, {_allowed(comparison)}; "
+        f"{changed(comparison, 'the baseline')}, {agreed(comparison, comparison.faster)}, {allowed(comparison)}; "
         "keep the gain with --update-baselines=REASON"
     )
 
@@ -114,28 +129,43 @@ def unchanged(comparison: Comparison) -> str:
         f"{comparison.not_slower} of {format_counted(comparison.processes, 'process', 'processes')} "
         f"rule out more than {format_tolerance(comparison.tolerance_ratio)}"
     )
-    detectable = (
-        f"; would have shown {format_tolerance(comparison.detectable_ratio)}" if comparison.detectable_ratio else ""
-    )
-    return f"{_change(comparison, 'the baseline')}, {ruled_out}{detectable}"
+    return f"{changed(comparison, 'the baseline')}, {ruled_out}{would_catch(comparison)}"
 
 
-def undecided(comparison: Comparison, code: str, bounded: bool) -> str:
+def would_catch(comparison: Comparison) -> str:
+    """How large a slowdown would have had to be: ``; would have caught 1.2 % (95 %)``."""
+    if comparison.detectable_ratio is None:
+        return ""
+    return f"; would have caught {format_tolerance(comparison.detectable_ratio)} or more, 95 times of 100"
+
+
+_OPENINGS = {
+    "too_few_processes": "too few processes to agree",
+    "depends_on_process": "depends on the process",
+    "contention": "somebody else was active",
+    "two_speeds": "two speeds in one process",
+    "clock_ramp": "the clock had not settled",
+    "throttled": "the clock is held down",
+    "power_limited": "the power limit holds the clock down",
+    "timer": "the timer gave no times",
+}
+
+
+def undecided(comparison: Comparison, code: str, bounded: bool, left: Sequence[Noise] = ()) -> str:
     """The samples prove neither a slowdown beyond the tolerance nor its absence."""
     said = (
         f"{comparison.slower} say slower, {comparison.not_slower} not slower, of "
         f"{format_counted(comparison.processes, 'process', 'processes')} ({comparison.needed} must agree)"
     )
-    opening = {
-        "too_few_processes": "too few processes to agree",
-        "depends_on_process": "depends on the process",
-    }.get(code, "not proven")
+    opening = _OPENINGS.get(code, "not proven")
     ending = (
         "a slowdown of twice the tolerance is ruled out"
         if bounded
-        else "a slowdown of twice the tolerance is not ruled out: not proven; quieten the machine and run again"
+        else "a slowdown of twice the tolerance is not ruled out: not proven"
     )
-    return f"{opening}: {_change(comparison, 'the baseline')}, {said}, {_allowed(comparison)}; {ending}"
+    seen = "".join(f"; {one.sentence}" for one in left)
+    what = f"{opening}: {changed(comparison, 'the baseline')}, {said}, {allowed(comparison)}{seen}; {ending}"
+    return f"{what}; {remedy(would_decide(comparison))}"
 
 
 def remedy(advice: Advice) -> str:
@@ -145,7 +175,7 @@ def remedy(advice: Advice) -> str:
         return f"two speeds: some processes show {low}, the others {high}; find out what differs between processes"
     return {
         Remedy.MORE_PROCESSES: f"about {format_count(advice.count)} processes would decide it (kernelperf_processes)",
-        Remedy.MORE_BLOCKS: f"about {format_count(advice.count)} blocks in each process would decide it",
+        Remedy.MORE_BLOCKS: f"about {format_count(advice.count)} blocks a process would decide it (kernelperf_blocks)",
         Remedy.QUIETER: "no number of blocks would decide it, the samples scatter too much: quieten the machine",
         Remedy.DEPENDS: "more processes would be divided too: find out what differs between processes",
         Remedy.AT_TOLERANCE: "the change is as large as the tolerance: nothing decides it but another tolerance",
@@ -155,10 +185,10 @@ def remedy(advice: Advice) -> str:
 def beside_replaced(comparison: Comparison, variant: str) -> str:
     """How a case compares with the variant it replaces, where it is not proven slower."""
     if comparison.faster >= max(1, comparison.needed):
-        return f"{_change(comparison, variant)}, which it replaces; {_agreement(comparison, comparison.faster)}"
+        return f"{changed(comparison, variant)}, which it replaces; {agreed(comparison, comparison.faster)}"
     shown = max(comparison.faster, comparison.slower)
-    agreed = f"only {shown} of {comparison.processes} processes show a change, {comparison.needed} must agree"
-    return f"no change beside {variant}, which it replaces, is proven ({agreed}): {_change(comparison, variant)}"
+    shown_by = f"only {shown} of {comparison.processes} processes show a change, {comparison.needed} must agree"
+    return f"no change beside {variant}, which it replaces, is proven ({shown_by}): {changed(comparison, variant)}"
 
 
 def stored(comparison: StoredComparison) -> str:
@@ -205,18 +235,21 @@ def _creep_step(step: CreepStep) -> str:
     return f"{change} on {step.day}" + (f" ({step.reason})" if step.reason else "")
 
 
-def _change(comparison: Comparison, against: str) -> str:
+def changed(comparison: Comparison, against: str) -> str:
+    """``33.1 % slower than the baseline (interval +32.8 to +33.4 %; 2.21 us -> 2.94 us in graph mode)``."""
     times = f"{format_time(comparison.against_us)} -> {format_time(comparison.time_us)} in {comparison.mode} mode"
     than = "as" if (change := describe_change(comparison.change_ratio)) == "the same" else "than"
     interval = format_interval(comparison.low_ratio, comparison.high_ratio)
     return f"{change} {than} {against} (interval {interval}; {times})"
 
 
-def _agreement(comparison: Comparison, count: int) -> str:
+def agreed(comparison: Comparison, count: int) -> str:
+    """``5 of 5 processes agree``."""
     return f"{count} of {format_counted(comparison.processes, 'process', 'processes')} agree"
 
 
-def _allowed(comparison: Comparison) -> str:
+def allowed(comparison: Comparison) -> str:
+    """``tolerance 1 % and 0.02 us``."""
     floor = f" and {format_floor(comparison.floor_us)}" if comparison.floor_us > 0 else ""
     return f"tolerance {format_tolerance(comparison.tolerance_ratio)}{floor}"
 

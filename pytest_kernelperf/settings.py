@@ -35,6 +35,7 @@ class CaseSettings:
     processes: int = 5
     cache: Cache = "warm"
     dwell_s: float = 0.0
+    blocks: int | None = None
     creep: float = 0.05
 
     def tolerance_ratio(self, runtime: RuntimeName) -> float:
@@ -108,6 +109,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         alpha=_number(text["kernelperf_alpha"], "kernelperf_alpha", 1e-12, 0.1),
         processes=_whole(text["kernelperf_processes"], "kernelperf_processes", 3, 64),
         cache=_cache(text["kernelperf_cache"], "kernelperf_cache"),
+        blocks=_blocks(text["kernelperf_blocks"], "kernelperf_blocks"),
         dwell_s=_number(text["kernelperf_dwell_s"], "kernelperf_dwell_s", 0.0, 60.0),
         creep=_share(text["kernelperf_creep"], "kernelperf_creep"),
     )
@@ -150,6 +152,7 @@ def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettin
         "alpha": lambda text, name: _number(text, name, 1e-12, 0.1),
         "processes": lambda text, name: _whole(text, name, 3, 64),
         "cache": _cache,
+        "blocks": _blocks,
         "dwell_s": lambda text, name: _number(text, name, 0.0, 60.0),
         "creep": _share,
     }
@@ -194,6 +197,10 @@ def _share(text: str, name: str) -> float:
     percent = text.endswith("%")
     value = _number(text.rstrip("% "), name, 0.0, 99.0 if percent else 0.99)
     return value / 100 if percent else value
+
+
+def _blocks(text: str, name: str) -> int | None:
+    return None if text in ("", "None") else _whole(text, name, 1, 150)
 
 
 def _number(text: str, name: str, least: float, most: float) -> float:

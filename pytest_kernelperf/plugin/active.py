@@ -11,10 +11,12 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
+from pytest_kernelperf.plugin.collection import CASE_SETTINGS
 from pytest_kernelperf.plugin.display import Display
 from pytest_kernelperf.plugin.office import Office
 from pytest_kernelperf.plugin.termination import Termination
 from pytest_kernelperf.report.detail import failure_text
+from pytest_kernelperf.session.timing import check_settings
 from pytest_kernelperf.settings import read_settings
 
 RECORD = pytest.StashKey[Record]()
@@ -28,6 +30,8 @@ def activate(config: pytest.Config) -> None:
     """
     try:
         settings = read_settings(config.getoption, config.getini, config.rootpath)
+        check_settings(settings.case)
+        config.stash[CASE_SETTINGS] = settings.case
     except KernelperfError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(Active(Office(config, settings), config), "kernelperf-active")

@@ -102,8 +102,16 @@ def _comparison(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "test", f"{blocks} in each process, alpha {alpha}, tolerance {allowed}"
     if comparison.per_process_ratio:
         yield "per process", ", ".join(units.format_change(ratio) for ratio in comparison.per_process_ratio)
-    if comparison.detectable_ratio is not None:
-        yield "would have seen", f"{units.format_change(comparison.detectable_ratio)} or more"
+    if comparison.cycles_ratio is not None:
+        yield "device cycles", units.format_change(comparison.cycles_ratio)
+    yield "would catch", _limit(comparison)
+
+
+def _limit(comparison: Comparison) -> str:
+    """The smallest slowdown that these samples would have shown."""
+    if comparison.detectable_ratio is None:
+        return "no slowdown for certain, however large: too few processes or blocks"
+    return f"a slowdown of {units.format_tolerance(comparison.detectable_ratio)} or more, 95 times of 100"
 
 
 def _samples(record: Record) -> Iterator[tuple[str, str]]:
@@ -123,6 +131,8 @@ def _samples(record: Record) -> Iterator[tuple[str, str]]:
             f"{f', {units.format_count(discarded)} discarded' if discarded else ''}; seeds {', '.join(seeds)}"
         ),
     )
+    for noise in dict.fromkeys((one.kind, one.sentence) for m in record.measurements for one in m.noise):
+        yield noise[0].replace("_", " "), one_line(noise[1])
     for why in dict.fromkeys(measurement.fallback for measurement in record.measurements if measurement.fallback):
         yield "mode", one_line(why)
 

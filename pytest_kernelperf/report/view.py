@@ -10,9 +10,11 @@ from pytest_kernelperf.model import Comparison, DeviceFacts, Frozen, LaunchFill,
 from pytest_kernelperf.report.text import one_line
 
 COLUMNS = (
-    "tokens", "variant", "us/launch", "bytes moved", "GB/s", "% of peak", "workgroups/CUs", "change", "verdict",
+    "tokens", "variant", "us/launch", "bytes moved", "GB/s", "% of peak", "workgroups/CUs", "change",
+    "would catch", "verdict",
 )  # fmt: skip
-"""``us/launch``: time per round of the variant's plan, all its launches together, as the lesson prints it."""
+"""``us/launch``: time per round of the variant's plan, all its launches together, as the lesson prints it. ``would
+catch``: the smallest slowdown that the case's samples would have shown 95 times of 100, by their own spreads."""
 
 RATE = "Gop/s"
 """1e9 arithmetic operations a second: a further column where a variant of the kernel states its operations."""
@@ -109,6 +111,7 @@ def _cells(record: Record, device: DeviceFacts) -> tuple[str, ...]:
         _peak(bandwidth, device.peak_gb_per_s),
         fills_text(record.fills),
         change_text(deciding_comparison(record)),
+        limit_text(deciding_comparison(record)),
         verdict_text(record),
     )
 
@@ -148,7 +151,7 @@ def _fill(fill: LaunchFill) -> str:
 def deciding_comparison(record: Record) -> Comparison | None:
     """The comparison that the verdict rests on: with the replaced variant where that failed, else the baseline's."""
     wanted = "replaced" if record.decision.verdict is Verdict.SLOWER_THAN_REPLACED else "baseline"
-    return next((comparison for comparison in record.comparisons if comparison.against == wanted), None)
+    return next((c for c in record.comparisons if (c.arm, c.against) == ("head", wanted)), None)
 
 
 def change_text(comparison: Comparison | None) -> str:
@@ -158,6 +161,13 @@ def change_text(comparison: Comparison | None) -> str:
     interval = units.format_interval(comparison.low_ratio, comparison.high_ratio)
     against = "" if comparison.against == "baseline" else f" vs {one_line(comparison.against)}"
     return f"{units.format_change(comparison.change_ratio)} ({interval}){against}"
+
+
+def limit_text(comparison: Comparison | None) -> str:
+    """The smallest slowdown that would have been caught: ``1.2 %``; ``none`` where none would have been."""
+    if comparison is None:
+        return NO_DATA
+    return "none" if comparison.detectable_ratio is None else units.format_tolerance(comparison.detectable_ratio)
 
 
 def verdict_text(record: Record) -> str:

@@ -15,9 +15,9 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence, Failure
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle
 from pytest_kernelperf.session.cache import cold_bytes
+from pytest_kernelperf.session.comparing import Comparing
 from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
@@ -30,18 +30,9 @@ from pytest_kernelperf.session.recording import (
     starved_expected,
 )
 from pytest_kernelperf.session.subject import Subject, SubjectSource
-from pytest_kernelperf.session.timing import (
-    FEWEST_BLOCKS,
-    Sleep,
-    Taken,
-    Timer,
-    blocks_for,
-    compare_taken,
-    compare_with_stored,
-    policy_of,
-)
+from pytest_kernelperf.session.timing import Sleep, Timer
+from pytest_kernelperf.session.toolchain import ToolchainSource
 from pytest_kernelperf.settings import CaseSettings, Settings
-from pytest_kernelperf.stats.comparison import middle_time_us
 from pytest_kernelperf.stats.mismatch import find_mismatch
 
 # Once so many cases in a row were disturbed to the end, the next ones get one try: whoever it is has come to stay.
@@ -81,6 +72,7 @@ class Guard:
         self._busy_in_a_row = 0
         self._facts: DeviceFacts | None = None
         self._subjects: SubjectSource | None = None
+        self._toolchain: ToolchainSource | None = None
 
     @property
     def facts(self) -> DeviceFacts:
@@ -145,6 +137,8 @@ class Guard:
         self._run(work)
         if work.spec.mutation_of or not self._recall(work):
             return
+        with self._machine.shared():
+            self._compare_toolchain(work)
         with self._machine.exclusive():
             self._compare(work)
             self._compare_replaced(work)
@@ -156,6 +150,7 @@ class Guard:
             # A worker's start is work too, so it waits while another guard times.
             if self._subjects is None:
                 self._subjects = SubjectSource(self.facts, self.settings.target, self._compile)
+                self._toolchain = ToolchainSource(self._store, self.facts, self._compile)
             work.subject = self._subjects.prepare(work.spec)
 
     def _compile(self, bundle: SourceBundle, data: bytes, case: CaseId) -> CodeObject:
@@ -212,80 +207,52 @@ class Guard:
 
     def _compare(self, work: Work) -> None:
         """Time the head, beside the accepted binary where there is one, until it is decided or may not go on."""
-        subject, policy = _ready(work), policy_of(work.settings, self.facts.runtime)
-        work.taken = taken = Taken()
-        timer = self._timer(work)
-        arms = [Arm("head", subject.code, subject.plan)]
-        if work.accepted is not None:
-            arms.append(Arm("baseline", self._accepted_code(work.accepted), work.accepted.plan))
-        alone = work.accepted is None
-        shown_only = alone and self.settings.update_reason is None
-        mode = work.settings.mode if work.accepted is None else work.accepted.mode
-        processes = 1 if shown_only else work.settings.processes
-        self._workers.start(processes)
-        while True:
-            timer.look(
-                taken,
-                work.spec.case,
-                mode,
-                arms,
-                subject.inputs,
-                tuple(subject.expected),
-                processes=processes,
-                blocks=FEWEST_BLOCKS if alone else blocks_for(policy),
-                tries=1 if shown_only or self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
-            )
-            work.evidence = msgspec.structs.replace(
-                work.evidence,
-                time_us=middle_time_us(taken.measurements, "head") if taken.measurements else None,
-                comparison=None if alone else compare_taken(taken, "head", "baseline", policy),
-                contended_by=taken.contended_by,
-                spoiled=taken.spoiled,
-                tries=taken.tries,
-                looks=taken.looks,
-                profilers=self._workers.profilers,
-                stored=compare_with_stored(taken, work.accepted, policy),
-            )
-            self._busy_in_a_row = self._busy_in_a_row + 1 if taken.contended_by else 0
-            if alone or not judge.needs_rerun(work.evidence):
-                return
+        subject, comparing = _ready(work), self._comparing(work)
+        if work.accepted is None:
+            comparing.time_alone(work, subject, shown_only=self.settings.update_reason is None)
+        else:
+            comparing.compare_accepted(work, subject, self._accepted_code(work.accepted))
+        self._busy_in_a_row = self._busy_in_a_row + 1 if work.evidence.contended_by else 0
 
     def _compare_replaced(self, work: Work) -> None:
-        """Time the variant beside the one that it replaces, launch gaps included, unless it has failed already."""
+        """Time the variant beside the one that it replaces, unless it has failed already."""
         other = self._replaced(work)
         if other is None or work.evidence.contended_by or judge.decide(work.evidence).fails:
             return
-        subject, policy = _ready(work), policy_of(work.settings, self.facts.runtime)
-        arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
-        taken = Taken()
-        self._workers.start(work.settings.processes)
-        self._timer(work).look(
-            taken,
-            work.spec.case,
-            "queued",
-            arms,
-            subject.inputs,
-            tuple(subject.expected),
-            processes=work.settings.processes,
-            blocks=blocks_for(policy),
-        )
+        self._comparing(work).compare_replaced(work, _ready(work), other)
+
+    def _compare_toolchain(self, work: Work) -> None:
+        """Compile the accepted source anew where the toolchain has changed; what it makes is timed if it is another."""
+        if work.accepted is None or self._toolchain is None:
+            return
+        made = self._toolchain.recompile(work.accepted, work.spec.case)
+        if made is None:
+            return
+        if made.problem:
+            work.notes += (f"the toolchain changed ({made.change}), and {made.problem}",)
+            return
+        is_head = made.makes(_ready(work).instruction_digests)
+        same = made.makes(work.accepted.instruction_digests)
+        work.recompiled = None if same or is_head else made.code
         work.evidence = msgspec.structs.replace(
-            work.evidence,
-            replaced=compare_taken(taken, "head", "replaced", policy),
-            replaced_variant=other.spec.doing.name,
-            contended_by=taken.contended_by,
-            spoiled=taken.spoiled,
-            tries=taken.tries,
+            work.evidence, toolchain_change=made.change, toolchain_is_head=is_head and not same
         )
 
     def _accepted_code(self, accepted: BaselineCase) -> CodeObject:
         data = self._store.read_object(self.facts.key, accepted.object_digest)
         return CodeObject(accepted.object_digest, data, {})
 
-    def _timer(self, work: Work) -> Timer:
+    def _comparing(self, work: Work) -> Comparing:
         cold = cold_bytes(work.settings.cache, self.facts, self.settings.last_level_bytes)
         say = partial(self._progress, work.spec.case)
-        return Timer(self._workers, self._root_pid, self._sleep, say, cold)
+        return Comparing(
+            Timer(self._workers, self._root_pid, self._sleep, say, cold),
+            self.facts,
+            lambda: self._workers.profilers,
+            1 if self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
+            self._workers.start,
+            thorough=self.settings.full or self.settings.update_reason is not None,
+        )
 
 
 def _ready(work: Work) -> Subject:

@@ -16,7 +16,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.model import DeviceFacts, Measurement, Record, Verdict
+from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Measurement, Record, Verdict
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -35,6 +35,7 @@ class Work:
     subject: Subject | None = None
     accepted: BaselineCase | None = None
     taken: Taken | None = None
+    recompiled: CodeObject | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -50,10 +51,15 @@ def record_of(work: Work, test: str) -> Record:
         mismatch=work.evidence.mismatch,
         mutation_of=work.spec.mutation_of,
         notes=(*judge.notes_of(work.evidence), *_resource_notes(work), *work.notes),
-        comparisons=tuple(c for c in (work.evidence.comparison, work.evidence.replaced) if c is not None),
+        comparisons=_comparisons(work.evidence),
         stored=work.evidence.stored,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
+
+
+def _comparisons(evidence: Evidence) -> tuple[Comparison, ...]:
+    found = (evidence.comparison, evidence.replaced, evidence.toolchain)
+    return tuple(comparison for comparison in found if comparison is not None)
 
 
 def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> None:

@@ -1,4 +1,8 @@
-"""Measuring a case: the same arms in several fresh processes, one at a time, again where somebody disturbed."""
+"""Measuring a case: the same arms in several fresh processes, one at a time, again where somebody disturbed.
+
+How many processes and blocks are taken follows from what they say so far (``stats.sequence``): a case that is clear
+after three processes stops there, one that is not goes on, to a bound.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
+
 from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.model import CaseId, Comparison, Measurement, Mode, RuntimeName, StoredComparison
+from pytest_kernelperf.model import CaseId, Comparison, InvalidCode, Measurement, Mode, RuntimeName, StoredComparison
 from pytest_kernelperf.settings import CaseSettings
-from pytest_kernelperf.stats.blocks import plan_blocks
+from pytest_kernelperf.stats.blocks import check_blocks, plan_blocks
 from pytest_kernelperf.stats.comparison import compare, process_medians_us
+from pytest_kernelperf.stats.cycles import change_in_cycles, is_clocks_doing
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.schedule import Look, Schedule, plan
+from pytest_kernelperf.stats.sequence import next_step
 from pytest_kernelperf.stats.stored import compare_stored
 from pytest_kernelperf.worker.array import InputSet
 
@@ -35,11 +44,12 @@ class Measures(Protocol):
 
 @dataclass
 class Taken:
-    """The measurements of one case in one mode: the clean ones, and who disturbed the last that was not."""
+    """The measurements of one case in one mode: the clean ones, and what was wrong with the last that was not."""
 
     measurements: list[Measurement] = field(default_factory=list)
     contended_by: str = ""
     spoiled: str = ""
+    spoiled_code: InvalidCode = ""
     tries: int = 1
     looks: int = 0
 
@@ -47,6 +57,24 @@ class Taken:
     def usable(self) -> bool:
         """Whether every process gave a clean measurement."""
         return not self.contended_by and not self.spoiled
+
+    def blocks_of(self, process: int) -> int:
+        """Blocks of a process's clean measurements."""
+        blocks = {sample.block for m in self.measurements if m.process == process for sample in m.samples}
+        return max(blocks) + 1 if blocks else 0
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What is timed: the same for all looks at a case in one mode."""
+
+    case: CaseId
+    mode: Mode
+    arms: Sequence[Arm]
+    inputs: InputSet
+    outputs: tuple[str, ...]
+    tries: int = TRIES
+    dwell_s: float = 0.0
 
 
 class Timer:
@@ -62,44 +90,22 @@ class Timer:
         self._say = say
         self._cold_bytes = cold_bytes
 
-    def look(
-        self,
-        taken: Taken,
-        case: CaseId,
-        mode: Mode,
-        arms: Sequence[Arm],
-        inputs: InputSet,
-        outputs: tuple[str, ...],
-        *,
-        processes: int,
-        blocks: int,
-        tries: int = TRIES,
-    ) -> None:
-        """Add one look: ``blocks`` more blocks of all arms in every process; a disturbed process is measured again."""
-        waiting, earlier = list(range(processes)), {m.process: m for m in taken.measurements}
-        for attempt in range(tries):
-            taken.tries, taken.contended_by, taken.spoiled = attempt + 1, "", ""
+    def take(self, taken: Taken, timed: Timed, look: Look) -> None:
+        """Take what is missing until ``look``'s processes have its blocks; a disturbed process is measured again."""
+        waiting = [process for process in range(look.processes) if taken.blocks_of(process) < look.blocks]
+        for attempt in range(timed.tries):
+            taken.tries, taken.contended_by, taken.spoiled, taken.spoiled_code = attempt + 1, "", "", ""
             if attempt:
                 self._sleep(PAUSES_S[min(attempt, len(PAUSES_S)) - 1])
             for process in tuple(waiting):
-                self._say(f"timing, process {process + 1} of {processes}" + (", again" if attempt or earlier else ""))
-                before = earlier.get(process)
-                request = MeasureRequest(
-                    case=case,
-                    mode=before.mode if before else mode,
-                    arms=tuple(arms),
-                    blocks=blocks,
-                    first_block=taken.looks * blocks,
-                    seed=_seed(case, process, attempt),
-                    rounds=before.rounds if before else None,
-                    check_outputs=outputs,
-                    cold_bytes=self._cold_bytes,
-                    root_pid=self._root_pid,
-                )
-                measurement = self._pool.measure(process, request, inputs)
+                again = ", again" if attempt or taken.blocks_of(process) else ""
+                self._say(f"timing, process {process + 1} of {look.processes}{again}")
+                request = self._request(taken, timed, look, process, attempt)
+                measurement = self._pool.measure(process, request, timed.inputs)
                 if measurement.contended_by or measurement.invalid:
                     taken.contended_by = measurement.contended_by or taken.contended_by
                     taken.spoiled = measurement.invalid or taken.spoiled
+                    taken.spoiled_code = measurement.invalid_code or taken.spoiled_code
                     continue
                 waiting.remove(process)
                 taken.measurements.append(measurement)
@@ -107,17 +113,40 @@ class Timer:
                 break
         taken.looks += 1
 
+    def _request(self, taken: Taken, timed: Timed, look: Look, process: int, attempt: int) -> MeasureRequest:
+        """Ask for a process's missing blocks, in the mode and with the rounds of those that it has given."""
+        first_block = taken.blocks_of(process)
+        before = next((m for m in taken.measurements if m.process == process), None)
+        return MeasureRequest(
+            case=timed.case,
+            mode=before.mode if before else timed.mode,
+            arms=tuple(timed.arms),
+            blocks=look.blocks - first_block,
+            first_block=first_block,
+            seed=_seed(timed.case, process, attempt),
+            rounds=before.rounds if before else None,
+            check_outputs=timed.outputs,
+            cold_bytes=self._cold_bytes,
+            dwell_us=timed.dwell_s * 1e6,
+            root_pid=self._root_pid,
+        )
 
-def compare_taken(taken: Taken, arm: str, against: str, policy: Policy) -> Comparison | None:
+
+def compare_taken(
+    taken: Taken, arm: str, against: str, policy: Policy, look: Look | None = None, schedule: Schedule | None = None
+) -> Comparison | None:
     """Compare two arms over the clean measurements; None while there are none.
 
     A plan that cannot be captured falls back to another mode in every process alike; should processes differ,
-    only those of the first one's mode are compared, since modes never are.
+    only those of the first one's mode are compared, since modes never are. ``look`` and ``schedule``: what is looked
+    at, and the looks that it is one of; None: there is but this one.
     """
     if not taken.measurements or not taken.usable:
         return None
     mode = taken.measurements[0].mode
-    return compare([m for m in taken.measurements if m.mode == mode], arm, against, policy)
+    measured = [m for m in taken.measurements if m.mode == mode]
+    comparison = compare(measured, arm, against, policy, look.agreement_alpha if look else None, schedule)
+    return msgspec.structs.replace(comparison, cycles_ratio=change_in_cycles(measured, arm, against))
 
 
 def compare_with_stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
@@ -136,6 +165,40 @@ def policy_of(settings: CaseSettings, runtime: RuntimeName) -> Policy:
         alpha=settings.alpha,
         looks=LOOKS,
     )
+
+
+def schedule_of(settings: CaseSettings, policy: Policy) -> Schedule:
+    """All looks that a case's settings allow for.
+
+    Raises:
+        UsageError: with these settings no process could ever reject.
+    """
+    return plan(policy, settings.processes, blocks=settings.blocks, fewest_blocks=FEWEST_BLOCKS)
+
+
+def first_look(schedule: Schedule, fewest_processes: int) -> Look:
+    """Where to begin: looks left out cost nothing, since the error is split over all that are planned."""
+    return next((look for look in schedule.looks if look.processes >= fewest_processes), schedule.most)
+
+
+def next_look(comparison: Comparison | None, look: Look, schedule: Schedule) -> Look | None:
+    """The next look, None where the case is clear or none is left. What looks like the clock's doing is asked again."""
+    if comparison is None:
+        return None
+    step = next_step(comparison, look, schedule)
+    if step.look is None and is_clocks_doing(comparison):
+        return schedule.with_more_processes(look) or schedule.with_more_blocks(look)
+    return step.look
+
+
+def check_settings(settings: CaseSettings) -> None:
+    """Refuse a case's settings with which its test could never reject, before anything is timed.
+
+    Raises:
+        UsageError: the arithmetic, and what to take instead.
+    """
+    if settings.blocks is not None:
+        check_blocks(Policy(alpha=settings.alpha, looks=LOOKS), settings.blocks)
 
 
 def blocks_for(policy: Policy) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -71,6 +72,8 @@ class Executor:
         """``say`` is told each step, for the sentence should the process die of it."""
         self._device = device
         self._process = hello.process
+        # Code is loaded in another order in each process, where the driver gives all of them the same addresses.
+        self._placing = random.Random(f"{hello.process}/{os.getpid()}")
         self._script = read_script(Path(hello.clock_script)) if hello.clock_script else None
         self._say = say
         self._modules: dict[str, Module] = {}
@@ -126,7 +129,7 @@ class Executor:
     def measure(self, message: Measure, fd: int) -> Measured:
         """Take samples. Raises ``CodeMissing``."""
         request = message.request
-        for arm in request.arms:
+        for arm in self._placing.sample(request.arms, len(request.arms)):
             self._load(arm.code)
         self._say("uploading inputs")
         shared = self._share(message.inputs, fd)

@@ -14,7 +14,6 @@ from pytest_kernelperf.judge import (
     Failure,
     decide,
     fills_of,
-    needs_rerun,
     needs_timing,
     notes_of,
     verdict_of,
@@ -28,6 +27,7 @@ from pytest_kernelperf.model import (
     LaunchFill,
     LaunchStep,
     Mismatch,
+    Noise,
     Plan,
     StoredComparison,
     Verdict,
@@ -71,7 +71,14 @@ FASTER = comparison(change_ratio=0.9, low_ratio=0.89, high_ratio=0.91, slower=0,
 SAME = comparison(change_ratio=1.0001, low_ratio=0.999, high_ratio=1.001, slower=0, not_slower=5)
 UNCLEAR = comparison(change_ratio=1.01, low_ratio=0.98, high_ratio=1.04, slower=0, not_slower=2)
 NEARLY = comparison(change_ratio=1.008, low_ratio=1.0, high_ratio=1.015, slower=0, not_slower=2)
-DIVIDED = comparison(change_ratio=1.02, low_ratio=0.99, high_ratio=1.05, slower=2, not_slower=3)
+DIVIDED = comparison(
+    change_ratio=1.02,
+    low_ratio=0.99,
+    high_ratio=1.05,
+    slower=2,
+    not_slower=3,
+    per_process_ratio=(1.05, 0.999, 1.05, 1.0, 1.0),
+)
 STORED = StoredComparison(1.05, 0.0079, 5, 5, 1, gated=False, reason="not gated: 5 stored processes from 1 day")
 
 
@@ -278,15 +285,138 @@ def test_a_busy_device_fails_with_the_number_of_tries() -> None:
     assert decision.reason.startswith("not measured: the device is busy (stress), 3 tries")
 
 
-def test_an_undecided_comparison_is_measured_once_more() -> None:
-    """Not one that is decided, nor one whose failure is certain anyway, nor twice."""
-    assert needs_rerun(evidence(comparison=UNCLEAR))
-    assert needs_rerun(evidence(comparison=DIVIDED))
-    assert not needs_rerun(evidence(comparison=UNCLEAR, looks=2))
-    assert not needs_rerun(evidence(comparison=UNCLEAR, contended_by="stress"))
-    assert not needs_rerun(evidence(comparison=UNCLEAR, replaced=SLOWER))
-    for decided in (SLOWER, FASTER, SAME, None):
-        assert not needs_rerun(evidence(comparison=decided))
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("outputs", ""),
+        ("timer", "; look at the driver"),
+        ("gate", "; let nothing else use the device"),
+        ("mode", ""),
+        ("traced", ""),
+    ],
+)
+def test_samples_that_cannot_be_used_say_why_and_what_to_do(code: Any, advice: str) -> None:
+    """Each cause has its code and its advice; older measurements have no code."""
+    decision = decide(evidence(spoiled="something", spoiled_code=code, comparison=SLOWER))
+    assert (decision.verdict, decision.fails) == (Verdict.INVALID, True)
+    assert decision.code == ("spoiled" if code == "outputs" else code)
+    assert decision.reason.startswith(f"not measured: something{advice}")
+
+
+# --- noise that is not the code -----------------------------------------------------------------
+
+
+def noise(kind: Any, *processes: int, settled: bool = False) -> tuple[tuple[int, Noise], ...]:
+    """One kind of noise in some processes."""
+    return tuple((process, Noise(kind, f"what {kind} is", settled=settled)) for process in processes)
+
+
+@pytest.mark.parametrize("kind", ["contention", "two_speeds", "clock_ramp", "throttled", "power_limited", "timer"])
+def test_noise_that_is_left_explains_what_cannot_be_decided(kind: Any) -> None:
+    """Its kind is the code, and the sentence holds what it is; whether it fails does not hang on it."""
+    for undecided in (UNCLEAR, NEARLY, DIVIDED):
+        plain = decide(evidence(comparison=undecided))
+        found = decide(evidence(comparison=undecided, noise=noise(kind, 0, 3)))
+        assert (found.verdict, found.code, found.fails) == (Verdict.UNDECIDED, kind, plain.fails)
+        assert f"what {kind} is" in found.reason
+
+
+def test_noise_that_is_over_explains_nothing() -> None:
+    """What was taken again is clean."""
+    found = evidence(comparison=UNCLEAR, noise=noise("clock_ramp", 0, 1, settled=True))
+    assert decide(found).code == "not_proven"
+    assert notes_of(found) == ()
+
+
+def test_the_commonest_noise_gives_the_code() -> None:
+    """All kinds stand in the sentence."""
+    decision = decide(evidence(comparison=UNCLEAR, noise=noise("two_speeds", 0) + noise("throttled", 1, 2)))
+    assert decision.code == "throttled"
+    assert "what two_speeds is" in decision.reason
+
+
+@pytest.mark.parametrize("found", [SLOWER, FASTER, SAME])
+def test_noise_changes_no_verdict_that_the_processes_agree_on(found: Comparison) -> None:
+    """The arms shared it; it is said beside the verdict, once for each kind, with the number of processes."""
+    noisy = evidence(comparison=found, noise=noise("two_speeds", 0, 2))
+    assert decide(noisy) == decide(evidence(comparison=found))
+    assert notes_of(noisy) == ("what two_speeds is (2 processes)",)
+
+
+def test_a_time_that_rose_while_cycles_did_not_is_the_clocks_doing() -> None:
+    """Never regressed; it fails as not measured, and says how to let power count."""
+    decision = decide(evidence(comparison=comparison(cycles_ratio=1.001)))
+    assert (decision.verdict, decision.code, decision.fails) == (Verdict.INVALID, "clock", True)
+    assert decision.reason.startswith("the clock, not the code: 33.1 % slower than the baseline")
+    assert "device cycles changed by +0.1 %" in decision.reason
+    assert "kernelperf_dwell_s = 1" in decision.reason
+
+
+def test_after_dwelling_the_clock_is_the_codes_doing() -> None:
+    """Each arm had the clock that its own power leaves it."""
+    decision = decide(evidence(comparison=comparison(cycles_ratio=1.001), dwell_s=1.0))
+    assert (decision.verdict, decision.code) == (Verdict.REGRESSED, "slower_by_power")
+    assert "it draws more power" in decision.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "cycles", "code"),
+    [
+        (1.331, None, "slower"),  # no counter
+        (1.331, 1.330, "slower"),
+        (1.331, 1.020, "slower"),  # most of it is the clock, but what is left is beyond the tolerance
+        (1.011, 1.009, "slower"),  # a count that is off by 0.2 % takes nothing back
+        (1.011, 1.001, "clock"),
+        (1.331, 0.9, "clock"),
+    ],
+)
+def test_a_slowdown_is_the_clocks_only_if_cycles_hardly_show_it(change: float, cycles: float | None, code: str) -> None:
+    """Less than half of it is left in cycles, and that within the tolerance."""
+    assert decide(evidence(comparison=comparison(change_ratio=change, cycles_ratio=cycles))).code == code
+
+
+def test_a_gain_by_the_clock_alone_is_no_improvement() -> None:
+    """Nor a failure."""
+    gained = msgspec.structs.replace(FASTER, cycles_ratio=0.999)
+    decision = decide(evidence(comparison=gained))
+    assert (decision.verdict, decision.code, decision.fails) == (Verdict.UNDECIDED, "clock", False)
+    assert decide(evidence(comparison=msgspec.structs.replace(FASTER, cycles_ratio=0.9))).verdict is Verdict.IMPROVED
+
+
+# --- the toolchain ------------------------------------------------------------------------------
+
+CHANGED = "compiler 19.1 -> 20.0"
+
+
+def test_what_the_toolchain_did_is_a_note() -> None:
+    """Beside whatever verdict, with its figure and what changed."""
+    slower = comparison(arm="toolchain", change_ratio=1.031, low_ratio=1.03, high_ratio=1.032)
+    found = evidence(comparison=SAME, toolchain=slower, toolchain_change=CHANGED)
+    assert decide(found).verdict is Verdict.UNCHANGED
+    assert notes_of(found) == (
+        "the toolchain (compiler 19.1 -> 20.0): the accepted source, compiled today, is 3.1 % slower than the accepted "
+        "binary (interval +3 to +3.2 %)",
+    )
+
+
+def test_a_toolchain_that_makes_the_same_instructions_did_nothing() -> None:
+    """Then whatever is slower is the change under test."""
+    found = evidence(comparison=SLOWER, toolchain_change=CHANGED)
+    assert decide(found).code == "slower"
+    assert notes_of(found) == (
+        "the toolchain changed (compiler 19.1 -> 20.0) and makes the same instructions of the accepted source",
+    )
+
+
+def test_a_slowdown_that_is_the_toolchains_alone_is_blamed_on_it() -> None:
+    """The accepted source gives the instructions under test: it still fails, but nobody looks into the source."""
+    found = evidence(comparison=SLOWER, toolchain_change=CHANGED, toolchain_is_head=True)
+    decision = decide(found)
+    assert (decision.verdict, decision.code, decision.fails) == (Verdict.REGRESSED, "slower_by_toolchain", True)
+    assert (
+        "the toolchain, not the source: the accepted source compiled today (compiler 19.1 -> 20.0)" in decision.reason
+    )
+    assert notes_of(found) == ()
 
 
 @pytest.mark.parametrize(("details", "timed"), [(details, place >= 5) for place, (details, _, _) in enumerate(STAGES)])
@@ -364,13 +494,14 @@ def test_an_update_without_a_reason_accepts_nothing_slower() -> None:
         (
             {"comparison": SAME},
             "0.01 % slower than the baseline (interval -0.1 to +0.1 %; 2.21 us -> 2.94 us in graph mode), "
-            "5 of 5 processes rule out more than 1 %; would have shown 1.2 %",
+            "5 of 5 processes rule out more than 1 %; would have caught 1.2 % or more, 95 times of 100",
         ),
         (
             {"comparison": DIVIDED},
             "depends on the process: 2 % slower than the baseline (interval -1 to +5 %; 2.21 us -> 2.94 us in graph "
             "mode), 2 say slower, 3 not slower, of 5 processes (4 must agree), tolerance 1 % and 0.02 us; a slowdown "
-            "of twice the tolerance is not ruled out: not proven; quieten the machine and run again",
+            "of twice the tolerance is not ruled out: not proven; two speeds: some processes show the same, the others "
+            "5 % slower; find out what differs between processes",
         ),
         (
             {"replaced": comparison(arm="head", against="replaced"), "replaced_variant": "separate"},

@@ -96,7 +96,7 @@ def test_processes_that_stay_divided_depend_on_the_process() -> None:
     ("advice", "said"),
     [
         (Advice(Remedy.MORE_PROCESSES, 12), "about 12 processes would decide it (kernelperf_processes)"),
-        (Advice(Remedy.MORE_BLOCKS, 90), "about 90 blocks in each process would decide it"),
+        (Advice(Remedy.MORE_BLOCKS, 90), "about 90 blocks a process would decide it (kernelperf_blocks)"),
         (Advice(Remedy.TWO_SPEEDS, 0, 1.0, 1.27), "two speeds: some processes show the same, the others 27 % slower;"),
     ],
 )

@@ -1,0 +1,144 @@
+"""Timing a case until it is clear: beside the accepted binary, today's toolchain, and the variant that it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from pytest_kernelperf.measure.request import Arm
+from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Noise
+from pytest_kernelperf.session.recording import Work
+from pytest_kernelperf.session.subject import Subject
+from pytest_kernelperf.session.timing import (
+    FEWEST_BLOCKS,
+    Taken,
+    Timed,
+    Timer,
+    compare_taken,
+    compare_with_stored,
+    first_look,
+    next_look,
+    policy_of,
+    schedule_of,
+)
+from pytest_kernelperf.stats.comparison import middle_time_us
+from pytest_kernelperf.stats.schedule import Look
+
+
+class Comparing:
+    """Times one case.
+
+    Args:
+        timer: takes the measurements.
+        facts: the device's.
+        profilers: names the profilers seen in any worker so far.
+        most_tries: how often a disturbed measurement is begun.
+        start: starts so many workers at once.
+        thorough: take the usual number of processes at once, since they are to be stored or were asked for.
+    """
+
+    def __init__(
+        self,
+        timer: Timer,
+        facts: DeviceFacts,
+        profilers: Callable[[], tuple[str, ...]],
+        most_tries: int,
+        start: Callable[[int], None],
+        *,
+        thorough: bool,
+    ) -> None:
+        self._timer = timer
+        self._facts = facts
+        self._profilers = profilers
+        self._tries = most_tries
+        self._start = start
+        self._thorough = thorough
+
+    def time_alone(self, work: Work, subject: Subject, *, shown_only: bool) -> None:
+        """Time a case that has nothing to be compared with: in one process if that is only shown, else in all."""
+        work.taken = taken = Taken()
+        tries = 1 if shown_only else self._tries
+        timed = _timed(work, subject, [Arm("head", subject.code, subject.plan)], tries)
+        processes = 1 if shown_only else work.settings.processes
+        self._start(processes)
+        self._timer.take(taken, timed, Look(processes, FEWEST_BLOCKS, 1.0))
+        self._note(work, taken, None)
+
+    def compare_accepted(self, work: Work, subject: Subject, accepted_code: CodeObject) -> None:
+        """Time head beside the accepted binary, and beside what today's toolchain makes of the accepted source."""
+        accepted = work.accepted
+        assert accepted is not None
+        arms = [Arm("head", subject.code, subject.plan), Arm("baseline", accepted_code, accepted.plan)]
+        if work.recompiled is not None:
+            arms.append(Arm("toolchain", work.recompiled, accepted.plan))
+        timed = replace(_timed(work, subject, arms, self._tries), mode=accepted.mode)
+        policy = policy_of(work.settings, self._facts.runtime)
+        schedule = schedule_of(work.settings, policy)
+        work.taken = taken = Taken()
+        look: Look | None = first_look(schedule, work.settings.processes if self._thorough else 1)
+        while look is not None:
+            self._start(look.processes)
+            self._timer.take(taken, timed, look)
+            self._note(work, taken, compare_taken(taken, "head", "baseline", policy, look, schedule))
+            look = next_look(work.evidence.comparison, look, schedule)
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            stored=compare_with_stored(taken, accepted, policy),
+            toolchain=compare_taken(taken, "toolchain", "baseline", policy) if work.recompiled is not None else None,
+        )
+
+    def compare_replaced(self, work: Work, subject: Subject, other: Subject) -> None:
+        """Time the variant beside the one that it replaces, launch gaps included."""
+        arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
+        timed = replace(_timed(work, subject, arms, self._tries), mode="queued")
+        policy = policy_of(work.settings, self._facts.runtime)
+        schedule = schedule_of(work.settings, policy)
+        taken, replaced = Taken(), None
+        look: Look | None = schedule.first
+        while look is not None:
+            self._start(look.processes)
+            self._timer.take(taken, timed, look)
+            replaced = compare_taken(taken, "head", "replaced", policy, look, schedule)
+            look = next_look(replaced, look, schedule)
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            replaced=replaced,
+            replaced_variant=other.spec.doing.name,
+            contended_by=taken.contended_by,
+            spoiled=taken.spoiled,
+            spoiled_code=taken.spoiled_code,
+            tries=taken.tries,
+        )
+
+    def _note(self, work: Work, taken: Taken, comparison: Comparison | None) -> None:
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            time_us=middle_time_us(taken.measurements, "head") if taken.measurements else None,
+            comparison=comparison,
+            contended_by=taken.contended_by,
+            spoiled=taken.spoiled,
+            spoiled_code=taken.spoiled_code,
+            noise=_noise(taken),
+            dwell_s=work.settings.dwell_s,
+            tries=taken.tries,
+            looks=taken.looks,
+            profilers=self._profilers(),
+        )
+
+
+def _timed(work: Work, subject: Subject, arms: list[Arm], tries: int) -> Timed:
+    return Timed(
+        case=work.spec.case,
+        mode=work.settings.mode,
+        arms=arms,
+        inputs=subject.inputs,
+        outputs=tuple(subject.expected),
+        tries=tries,
+        dwell_s=work.settings.dwell_s,
+    )
+
+
+def _noise(taken: Taken) -> tuple[tuple[int, Noise], ...]:
+    return tuple((m.process, noise) for m in taken.measurements for noise in m.noise)
