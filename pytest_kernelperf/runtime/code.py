@@ -12,12 +12,17 @@ from pytest_kernelperf.code_object.bundle import choose, is_bundle, read_bundle
 from pytest_kernelperf.code_object.read import architecture_of
 from pytest_kernelperf.code_object.target import best_target, runs_on
 from pytest_kernelperf.errors import CodeObjectError, CompileError, RuntimeUnavailable
-from pytest_kernelperf.model import CodeObject, DeviceBuild, ReadyObject, SourceBundle
+from pytest_kernelperf.model import CodeObject, DeviceBuild, ReadyObject, RuntimeName, SourceBundle
 from pytest_kernelperf.runtime.compile import compile_bundle, describe_code
-from pytest_kernelperf.runtime.device_build import build_device, launches_kernels
+from pytest_kernelperf.runtime.device_build import build_device, can_compile, launches_kernels
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.resource import with_resources
-from pytest_kernelperf.runtime.toolchain import find_toolchain
+from pytest_kernelperf.runtime.toolchain import Toolchain, find_toolchains
+
+NO_COMMANDS = (
+    "no compile_commands.json names the file, so where its headers lie is not known: configure the project with "
+    "CMAKE_EXPORT_COMPILE_COMMANDS=ON, or state options=['-I…']"
+)
 
 # What code is checked for where neither the project nor its compile commands name an AMD GPU.
 USUAL_TARGET = "gfx1151"
@@ -46,7 +51,7 @@ def _device_code(
     runtime = device.chosen.name
     if runtime == "cpu":
         return _device_code_on_cpu(device, bundle, build, kernels, target)
-    toolchain = find_toolchain(runtime, build.compiler)
+    toolchain = _toolchain_for(runtime, build, device.architecture)
     data, log = build_device(toolchain, bundle, device.architecture)
     return with_resources(device, describe_code(bundle, data, log, kernels))
 
@@ -64,19 +69,30 @@ def _device_code_on_cpu(
             why = str(error)
     needs = f"{bundle.main} needs a GPU, since the cpu runtime cannot compile it ({why})"
     architecture = next((name for name in (target, build.architecture) if name.startswith("gfx")), USUAL_TARGET)
+    unchecked = f"{needs}; its launches were counted, its arguments not checked"
     try:
-        toolchain = find_toolchain("cpu", build.compiler)
+        toolchain = _toolchain_for("cpu", build, architecture)
     except RuntimeUnavailable as error:
-        return _unread(f"{needs}; its launches were counted, its arguments not checked: {error}")
+        return _unread(f"{unchecked}: {error}")
     by = f"{toolchain.program.rpartition('/')[2]} for {architecture}"
     try:
         data, log = build_device(toolchain, bundle, architecture)
     except CompileError as error:
-        if toolchain.bare:
-            return _unread(f"{needs}; its launches were counted, its arguments not checked, since {by} alone: {error}")
-        raise
+        if not toolchain.bare:
+            raise
+        unknown = f"; {NO_COMMANDS}" if not build.compiler and "file not found" in str(error) else ""
+        return _unread(f"{unchecked}, since {by} alone: {error}{unknown}")
     said = f"{needs}; its launches were counted and checked against its code by {by}"
     return _unrun(describe_code(bundle, data, log, kernels), said)
+
+
+def _toolchain_for(runtime: RuntimeName, build: DeviceBuild, architecture: str) -> Toolchain:
+    """The first compiler that can make code for the architecture at all; the first of all where none can, to say why.
+
+    A clang that compile commands name may be without ROCm here, and a ROCm of years ago does not know today's GPUs.
+    """
+    found = find_toolchains(runtime, build.compiler)
+    return next((toolchain for toolchain in found if can_compile(toolchain, architecture)), found[0])
 
 
 def _plain(bundle: SourceBundle) -> SourceBundle:

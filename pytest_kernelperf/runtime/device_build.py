@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 import subprocess
@@ -16,6 +17,8 @@ from pytest_kernelperf.runtime.toolchain import Toolchain, cuda_headers
 
 MOST_LOG_CHARACTERS = 1_000_000
 _UNDEFINED = re.compile(r"^.*\berror: undefined (?:\w+ )?symbol: (.+)$", re.MULTILINE)
+_UNKNOWN_TARGET = re.compile(r"unsupported|unknown target|invalid target|not a valid|unrecognized", re.IGNORECASE)
+_NO_ROCM = re.compile(r"cannot find (?:ROCm|HIP)")
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
 
@@ -61,6 +64,31 @@ def _refusal(words: str, main: str) -> str:
         f"{missing[1].strip()} is not in it, so it is another file's, as -fgpu-rdc allows: include what it needs, or "
         "guard the linked code object (hipcc -fgpu-rdc --hip-link --cuda-device-only)"
     )
+
+
+@functools.cache
+def can_compile(toolchain: Toolchain, architecture: str) -> bool:
+    """Whether a compiler makes code for an architecture, by having it compile nothing.
+
+    False only where it says that it does not know the architecture, or misses its ROCm.
+    """
+    with tempfile.TemporaryDirectory(prefix="kernelperf-") as name:
+        Path(name, "nothing.hip").write_text("", encoding="utf-8")
+        command = toolchain.command((), architecture, "nothing.hip", "code")
+        try:
+            done = subprocess.run(
+                command,
+                cwd=name,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except OSError:
+            return True
+    words = done.stdout.decode(errors="replace")
+    unknown = architecture in words and _UNKNOWN_TARGET.search(words)
+    return done.returncode == 0 or not (unknown or _NO_ROCM.search(words))
 
 
 def launches_kernels(bundle: SourceBundle) -> bool:

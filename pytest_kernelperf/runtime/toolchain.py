@@ -31,6 +31,14 @@ Kind = Literal["clang", "nvcc"]
 # The oldest clang has the mathematics built in that the small header rests on.
 _CLANGS = (*(f"clang++-{version}" for version in range(30, 16, -1)), "clang++")
 
+_MISSING: dict[RuntimeName, str] = {
+    "cuda": "a file with host code needs CUDA's nvcc, which was found neither in /usr/local/cuda/bin nor on PATH: "
+    "install the CUDA toolkit, or set CUDACXX to it",
+    "rocm": "a file with host code needs ROCm's hipcc or amdclang++, which was found neither in $ROCM_PATH/bin or "
+    "/opt/rocm/bin nor on PATH: install hipcc, or set HIPCXX to the compiler",
+    "cpu": "no hipcc, amdclang++ or clang++ of 17 or newer was found: install clang-19 and lld-19",
+}
+
 _NVCC_KEPT = ("-D", "-U", "-std=", "--std=", "-O", "-I", "-isystem", "-include", "-Xptxas=", "-maxrregcount=")
 _NVCC_OWN = (
     "--use_fast_math", "-use_fast_math", "--fmad", "-fmad", "--ftz", "-ftz", "--prec", "-prec", "--expt", "-expt",
@@ -72,30 +80,30 @@ def small_header() -> Path:
 
 
 def find_toolchain(runtime: RuntimeName, named: str = "") -> Toolchain:
-    """The compiler for a runtime; ``named`` is the one that the project's compile commands name.
+    """The first compiler for a runtime; ``named`` is the one that the project's compile commands name.
+
+    Raises:
+        RuntimeUnavailable: there is none; the sentence says what to install.
+    """
+    return find_toolchains(runtime, named)[0]
+
+
+def find_toolchains(runtime: RuntimeName, named: str = "") -> list[Toolchain]:
+    """The compilers for a runtime that are here, in the order in which they are to be tried; at least one.
 
     Raises:
         RuntimeUnavailable: there is none; the sentence says what to install.
     """
     if runtime == "cuda":
-        for program in _found(_cuda_programs(named)):
-            return Toolchain(program, "nvcc")
-        raise RuntimeUnavailable(
-            "a file with host code needs CUDA's nvcc, which was found neither in /usr/local/cuda/bin nor on PATH: "
-            "install the CUDA toolkit, or set CUDACXX to it"
-        )
-    for program in _found(_rocm_programs(named)):
-        return Toolchain(program, "clang")
+        found = [Toolchain(program, "nvcc") for program in _found(_cuda_programs(named))]
+    else:
+        found = [Toolchain(program, "clang") for program in _found(_rocm_programs(named))]
     if runtime == "cpu":
-        for program in _found(iter(_CLANGS)):
-            return Toolchain(program, "clang", bare=True)
-        raise RuntimeUnavailable(
-            "no hipcc, amdclang++ or clang++ of 17 or newer was found: install clang-19 and lld-19"
-        )
-    raise RuntimeUnavailable(
-        "a file with host code needs ROCm's hipcc or amdclang++, which was found neither in $ROCM_PATH/bin or "
-        "/opt/rocm/bin nor on PATH: install hipcc, or set HIPCXX to the compiler"
-    )
+        clangs = [*_CLANGS, *([named] if re.fullmatch(r"clang\+\+.*", Path(named).name) else [])]
+        found += [Toolchain(program, "clang", bare=True) for program in _found(iter(clangs))]
+    if not found:
+        raise RuntimeUnavailable(_MISSING[runtime])
+    return found
 
 
 def cuda_headers(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from compiled_objects import amd_object
@@ -203,6 +204,55 @@ def test_an_error_of_rocms_own_compiler_fails(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("HIPCXX", str(compiler))
     with WorkerPool("cpu") as workers, pytest.raises(CompileError, match=r"engine.hip:7: no such thing"):
         workers.compile(engine(), ())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("clang: error: unsupported HIP gpu architecture: gfx1151", "checked against its code by clang++"),
+        ("error: unknown target CPU 'gfx1151'", "checked against its code by clang++"),
+    ],
+)
+def test_an_old_rocm_that_does_not_know_the_target_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    """Debian's hipcc of 2022 on the path must not keep a plan for gfx1151 from being checked."""
+    needs("clang++-19", "ld.lld-19")
+    compiler = tmp_path / "hipcc"
+    compiler.write_text(f'#!/bin/sh\necho "{words}"\nexit 1\n')
+    compiler.chmod(0o755)
+    monkeypatch.setenv("HIPCXX", str(compiler))
+    with WorkerPool("cpu") as workers:
+        assert said in workers.compile(engine(), ("scale<float>",), target="gfx1151").cannot_run
+
+
+def test_a_clang_that_the_project_names_may_be_without_rocm(pool: WorkerPool) -> None:
+    """compile_commands.json of a project that is built with a distribution's clang, on a machine that has no ROCm."""
+    needs("clang++-19", "ld.lld-19")
+    named = shutil.which("clang++-19") or ""
+    bundle = msgspec.structs.replace(engine(), build=DeviceBuild(named, "gfx1151"))
+    assert "checked against its code by clang++" in pool.compile(bundle, ("scale<float>",)).cannot_run
+
+
+def test_a_project_that_was_not_configured_is_told_so(pool: WorkerPool) -> None:
+    """Without compile commands nobody knows where the headers lie."""
+    needs("clang++-19", "ld.lld-19")
+    source = '#include "engine/model.h"\n__global__ void k() {}\nvoid run() { k<<<1, 1>>>(); }\n'
+    bundle = SourceBundle("k.hip", {"k.hip": source}, build=DeviceBuild())
+    said = pool.compile(bundle, (), target="gfx1151").cannot_run
+    assert "'engine/model.h' file not found; no compile_commands.json names the file" in said
+    configured = SourceBundle("k.hip", {"k.hip": source}, build=DeviceBuild("hipcc", "gfx1151"))
+    assert "no compile_commands.json" not in pool.compile(configured, (), target="gfx1151").cannot_run
+
+
+def test_device_code_of_another_file_is_said_by_name(pool: WorkerPool) -> None:
+    """-fgpu-rdc lets kernels call what another file defines; one file alone cannot be linked then."""
+    needs("clang++-19", "ld.lld-19")
+    source = "#include <hip/hip_runtime.h>\n__device__ float far(float);\n"
+    source += "__global__ void k(float* p) { p[0] = far(p[0]); }\nvoid run() { k<<<1, 1>>>(nullptr); }\n"
+    bundle = SourceBundle("k.hip", {"k.hip": source}, build=DeviceBuild("hipcc", "gfx1151"))
+    said = pool.compile(bundle, (), target="gfx1151").cannot_run
+    assert "far(float) is not in it, so it is another file's, as -fgpu-rdc allows" in said
 
 
 def test_a_file_that_the_cpu_runtime_can_compile_runs_there(pool: WorkerPool) -> None:

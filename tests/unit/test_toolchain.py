@@ -9,7 +9,7 @@ import pytest
 
 from pytest_kernelperf.errors import RuntimeUnavailable
 from pytest_kernelperf.runtime.built_in import built_in_headers, header_folder
-from pytest_kernelperf.runtime.toolchain import Toolchain, find_toolchain, small_header
+from pytest_kernelperf.runtime.toolchain import Toolchain, find_toolchain, find_toolchains, small_header
 
 VARIABLES = ("HIPCXX", "CUDACXX", "ROCM_PATH", "ROCM_HOME", "CUDA_PATH", "CUDA_HOME")
 
@@ -73,6 +73,19 @@ def test_on_the_cpu_clang_alone_will_do_and_on_rocm_not(machine: Path) -> None:
     assert find_toolchain("cpu") == Toolchain(newest, "clang", bare=True)
     with pytest.raises(RuntimeUnavailable, match=r"install hipcc, or set HIPCXX"):
         find_toolchain("rocm")
+
+
+def test_on_the_cpu_rocms_compilers_are_tried_before_clang_alone(machine: Path) -> None:
+    """All that are here, each at most to be passed over; a clang that only the project knows may be one of them."""
+    hipcc, clang = put(machine / "path" / "hipcc"), put(machine / "path" / "clang++-19")
+    named = put(machine / "llvm" / "clang++")
+    assert find_toolchains("cpu", named) == [
+        Toolchain(named, "clang"),
+        Toolchain(hipcc, "clang"),
+        Toolchain(clang, "clang", bare=True),
+        Toolchain(named, "clang", bare=True),
+    ]
+    assert find_toolchains("rocm", named) == [Toolchain(named, "clang"), Toolchain(hipcc, "clang")]
 
 
 def test_without_any_compiler_the_packages_are_named(machine: Path) -> None:
