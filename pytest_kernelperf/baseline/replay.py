@@ -1,12 +1,14 @@
-"""Whether a stored plan can be run at all: a damaged one would be blamed on the code under test."""
+"""What running a stored case again needs: a plan that can be run at all, and its kernels' names in the object."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from pytest_kernelperf.code_object import read_kernels
+from pytest_kernelperf.errors import CodeObjectError
 from pytest_kernelperf.model import BufferArgument, BufferSpec, CopyStep, FillStep, LaunchStep, Plan
 from pytest_kernelperf.plan import MOST_THREADS_PER_AXIS
 
@@ -25,6 +27,20 @@ def plan_problem(plan: Plan, buffers: tuple[BufferSpec, ...]) -> str:
     if not plan.launches:
         return "its plan launches nothing"
     return next((problem for step in plan.steps for problem in _step_problems(step, sizes)), "")
+
+
+def symbols_of(data: bytes, instruction_digests: Mapping[str, str]) -> dict[str, str]:
+    """Return the symbol in a stored code object of each kernel as its plan calls it, by the digests stored with it.
+
+    A plan may have name expressions (``gemm<real, Mode::kFast>``), which only the compiler could turn into symbols.
+    Of an object that says nothing of its kernels nothing is known.
+    """
+    try:
+        kernels = read_kernels(data)
+    except CodeObjectError:
+        return {}
+    symbols = {facts.instruction_digest: symbol for symbol, facts in sorted(kernels.items(), reverse=True)}
+    return {name: symbols[digest] for name, digest in instruction_digests.items() if digest in symbols}
 
 
 def _step_problems(step: LaunchStep | FillStep | CopyStep, sizes: dict[str, int]) -> Iterator[str]:

@@ -6,6 +6,8 @@ and registers, from a code object for the architecture that plans are judged for
 
 from __future__ import annotations
 
+import posixpath
+
 import msgspec
 
 from pytest_kernelperf.code_object.bundle import choose, is_bundle, read_bundle
@@ -96,9 +98,18 @@ def _toolchain_for(runtime: RuntimeName, build: DeviceBuild, architecture: str) 
 
 
 def _plain(bundle: SourceBundle) -> SourceBundle:
-    """The bundle with what every compiler takes: a GPU compiler's own options and headers are not the cpu runtime's."""
+    """The bundle with what every compiler takes: a GPU compiler's own options and headers are not the cpu runtime's.
+
+    Headers that are included first become the source's own first lines.
+    """
     kept = tuple(option for option in bundle.options if option.startswith(("-D", "-U", "-I", "-std=")))
-    return msgspec.structs.replace(bundle, options=kept)
+    first = [option[len("-include") :] for option in bundle.options if option.startswith("-include")]
+    if not first:
+        return msgspec.structs.replace(bundle, options=kept)
+    folder = posixpath.dirname(bundle.main) or "."
+    lines = "".join(f'#include "{posixpath.relpath(path, folder)}"\n' for path in first)
+    files = bundle.files | {bundle.main: f"{lines}#line 1\n{bundle.files[bundle.main]}"}
+    return msgspec.structs.replace(bundle, options=kept, files=files)
 
 
 def _ready_code(device: Device, bundle: SourceBundle, kernels: tuple[str, ...], data: bytes, target: str) -> CodeObject:

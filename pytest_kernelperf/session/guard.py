@@ -10,6 +10,7 @@ import msgspec
 
 from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
+from pytest_kernelperf.baseline.replay import symbols_of
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError, WorkerCrashed, WorkerHung
@@ -240,7 +241,8 @@ class Guard:
 
     def _accepted_code(self, accepted: BaselineCase) -> CodeObject:
         data = self._store.read_object(self.facts.key, accepted.object_digest)
-        return CodeObject(accepted.object_digest, data, {})
+        names = symbols_of(data, accepted.instruction_digests)
+        return CodeObject(accepted.object_digest, data, {}, lowered_names=names)
 
     def _comparing(self, work: Work) -> Comparing:
         cold = cold_bytes(work.settings.cache, self.facts, self.settings.last_level_bytes)

@@ -272,6 +272,19 @@ def test_a_file_that_the_cpu_runtime_can_compile_runs_there(pool: WorkerPool) ->
     assert got["p"].tolist() == [1, 2, 4, 6]
 
 
+def test_headers_that_are_included_first_are_so_on_the_cpu_too(pool: WorkerPool) -> None:
+    """A source that relies on a precompiled header runs there; an error's line is the source's own."""
+    files = {
+        "src/k.hip": 'extern "C" __global__ void k(float* p) {\n    p[threadIdx.x] = FIRST * two();\n}\n',
+        "include/first.h": '#include <hip/hip_runtime.h>\n#include <vector>\n#include "two.h"\n#define FIRST 3\n',
+        "include/two.h": "__device__ inline int two() { return 2; }\n",
+    }
+    bundle = SourceBundle("src/k.hip", files, ("-includeinclude/first.h", "-Iinclude"), build=DeviceBuild())
+    assert not pool.compile(bundle, ("k",)).cannot_run
+    broken = msgspec.structs.replace(bundle, files=files | {"src/k.hip": files["src/k.hip"].replace("FIRST", "LAST")})
+    assert "k.hip:2:" in pool.compile(broken, ()).cannot_run
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [("k<<<1, 2>>>();", True), ("// k<<<1>>>", False), ('const char* t = "<<<";', False), ("/* a\n<<< */ x", False)],

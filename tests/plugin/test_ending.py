@@ -32,6 +32,7 @@ def start(guarded: Any, plugin_arguments: tuple[str, ...], *arguments: str) -> s
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
     )
     deadline = time.monotonic() + 100
     while not (guarded.path / "waiting").exists():

@@ -6,8 +6,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from compiled_objects import amd_object
 
-from pytest_kernelperf.baseline.replay import plan_problem
+from pytest_kernelperf.baseline.replay import plan_problem, symbols_of
+from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.model import BufferArgument, BufferSpec, CopyStep, FillStep, LaunchStep, Plan
 
 BUFFERS = (BufferSpec("x", "<f4", (8,)), BufferSpec("y", "<f4", (8,)))
@@ -50,3 +52,19 @@ def test_a_sound_plan_has_no_problem() -> None:
 def test_damage_is_found(plan: Plan, buffers: tuple[BufferSpec, ...]) -> None:
     """Whatever part of the plan or its buffers it hit."""
     assert plan_problem(plan, buffers) != ""
+
+
+def test_kernels_of_a_stored_object_are_found_by_their_instructions() -> None:
+    """A plan's name may be an expression that only the compiler understood; the stored digests tell which it is."""
+    source = """
+    enum class Mode { kSlow, kFast };
+    template <class T, Mode M> __global__ void gemm(T* p) { p[thread()] *= M == Mode::kFast ? 2 : 3; }
+    template __global__ void gemm<float, Mode::kFast>(float*);
+    template __global__ void gemm<float, Mode::kSlow>(float*);
+    """
+    data = amd_object(source)
+    digests = {symbol: facts.instruction_digest for symbol, facts in read_kernels(data).items()}
+    fast, slow = sorted(digests, key=lambda symbol: "E1" not in symbol)
+    written = {"gemm<real, Mode::kFast>": digests[fast], "gemm<real, Mode::kSlow>": digests[slow], "gone": "0" * 64}
+    assert symbols_of(data, written) == {"gemm<real, Mode::kFast>": fast, "gemm<real, Mode::kSlow>": slow}
+    assert symbols_of(b"no code object", written) == {}
