@@ -293,7 +293,9 @@ def _without_code(request: Request, sent: set[str]) -> tuple[Request, set[str]]:
 
 
 def _error_of(failure: Failure, subject: str) -> KernelperfError:
-    sentence = f"{subject}: {failure.sentence}"
+    # The subject ends with the file that is compiled; a sentence that begins with it goes on behind it.
+    rest = failure.sentence.removeprefix(subject.rpartition(", ")[2])
+    sentence = f"{subject}: {rest}" if rest == failure.sentence else f"{subject}{rest}"
     if failure.kind == "compile":
         return CompileError(sentence, failure.log)
     if failure.kind == "unavailable":

@@ -172,7 +172,7 @@ def test_source_that_does_not_compile_is_one_sentence_and_the_worker_lives(pool:
     bad = SourceBundle("bad.hip", {"bad.hip": 'extern "C" __global__ void k(float* x) { undeclared_thing = 1; }'})
     with pytest.raises(CompileError) as failure:
         pool.compile(bad, ("k",), case=CASE)
-    assert str(failure.value).startswith("kernel variant at 64 tokens, bad.hip: bad.hip")
+    assert str(failure.value).startswith("kernel variant at 64 tokens, bad.hip does not compile: bad.hip:1:")
     assert "\n" not in str(failure.value)
     assert "undeclared_thing" in failure.value.log
     assert set(before) <= set(pool.pids)
