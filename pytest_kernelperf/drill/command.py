@@ -137,7 +137,7 @@ def set_off(task: Task, scene: Scene, say: Say, done: Callable[[Alarm], None]) -
     state: State
     try:
         answer = task.act(scene)
-        found, state = answer.found, "rang" if answer.rang else "silent"
+        found, state = answer.found, "rang" if answer.rang else "disturbed" if answer.disturbed else "silent"
     except CannotSetOff as obstacle:
         found, state = str(obstacle), "left out"
     except KernelperfError as error:

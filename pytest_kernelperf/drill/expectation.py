@@ -10,12 +10,20 @@ from pytest_kernelperf.units import format_counted
 
 MOST_NAMED = 3
 
+BUSY = "busy"
+"""The guard's reason code where it has not measured since somebody else was active."""
+
 
 class Answer(Frozen, frozen=True):
-    """Whether it happened, and what did."""
+    """Whether it happened, and what did. ``disturbed``: it could not, since somebody else was active."""
 
     rang: bool
     found: str
+    disturbed: bool = False
+
+    def after(self, what: str) -> Answer:
+        """The answer with what was put in before it."""
+        return Answer(self.rang, f"{what}: {self.found}", self.disturbed)
 
 
 class Wanted(Frozen, frozen=True):
@@ -72,7 +80,9 @@ def expect(
         wrong.append(f"exit code {run.code}; the end of what pytest said: {' / '.join(run.output.splitlines()[-5:])}")
     told = tuple(tell)
     right = [f"{name}: {_say(run.record(name))}" for name in told] if told else [_count(run, wanted)]
-    return Answer(not wrong, _joined(wrong or [*map(_first, messages), *right]))
+    disturbed = [run.record(name) for name, want in wanted.items() if "invalid" not in want.verdicts]
+    busy = any(record is not None and record.decision.code == BUSY for record in disturbed)
+    return Answer(not wrong, _joined(wrong or [*map(_first, messages), *right]), disturbed=bool(wrong) and busy)
 
 
 def _say(record: Record | None) -> str:

@@ -74,6 +74,6 @@ def read_failures(junit: Path) -> list[tuple[str, str]]:
         for kind in ("failure", "error"):
             element = case.find(kind)
             if element is not None:
-                failures.append((case.get("name", ""), (element.text or element.get("message", "")).strip()))
+                failures.append((case.get("name", ""), (element.text or element.get("message") or "").strip()))
                 break
     return failures

@@ -30,7 +30,7 @@ def spinning(scene: Scene) -> Answer:
     run = scene.ground.guard(environment={"KERNELPERF_DRILL_TURNS": str(turns)})
     wanted = failing(scene.first, "regressed") | passing(scene.others, "identical")
     answer = expect(run, wanted, tell=(scene.first,))
-    return Answer(answer.rang, f"{turns} turns for {USUAL_TURNS}: {answer.found}")
+    return answer.after(f"{turns} turns for {USUAL_TURNS}")
 
 
 def _tolerance(scene: Scene) -> float:

@@ -58,7 +58,7 @@ def slowed_head(scene: Scene, slowness: Callable[[Record | None], Slowness]) -> 
     slow = slowness(scene.untouched_record())
     run = scene.ground.guard(FULL, tampering=Tampering("", of=scene.first, slow={"head": slow.ratio}))
     answer = expect(run, failing(scene.first, *slow.must) | passing(scene.others, *QUIET), tell=(scene.first,))
-    return Answer(answer.rang, f"{slow.describe(run.record(scene.first))}: {answer.found}")
+    return answer.after(slow.describe(run.record(scene.first)))
 
 
 def slowed_baseline(scene: Scene) -> Answer:
@@ -67,7 +67,7 @@ def slowed_baseline(scene: Scene) -> Answer:
     run = scene.ground.guard(FULL, tampering=Tampering("", of=scene.first, slow={"baseline": slow.ratio}))
     wanted = passing((scene.first,), "improved") | passing(scene.others, *QUIET)
     answer = expect(run, wanted, tell=(scene.first,))
-    return Answer(answer.rang, f"{slow.describe(run.record(scene.first))}: {answer.found}")
+    return answer.after(slow.describe(run.record(scene.first)))
 
 
 def renamed_case(scene: Scene) -> Answer:

@@ -21,7 +21,10 @@ def render_alarm(alarm: Alarm) -> str:
 
 def render_ending(drill: Drill) -> str:
     """How many rang, on what, and what it means."""
-    counts = {state: sum(alarm.state == state for alarm in drill.alarms) for state in ("rang", "silent", "left out")}
+    counts = {
+        state: sum(alarm.state == state for alarm in drill.alarms)
+        for state in ("rang", "silent", "disturbed", "left out")
+    }
     where = one_line(f"{drill.device} ({drill.device_key})") if drill.device else "no device"
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "none set off"
     lines = [f"{format_counted(len(drill.alarms), 'alarm')} on {where}: {told}; {format_duration(drill.seconds)}"]
@@ -29,6 +32,8 @@ def render_ending(drill: Drill) -> str:
         lines.append(f"the drill ended early: {drill.problem}")
     if counts["silent"]:
         lines.append("an alarm stayed silent or blamed somebody else: the guard's word cannot be relied on here")
+    if counts["disturbed"]:
+        lines.append("somebody else was active: stop the other program or wait for it, then drill again")
     return "\n".join(lines) + "\n"
 
 
