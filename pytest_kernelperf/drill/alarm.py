@@ -7,6 +7,7 @@ from typing import Literal
 from pytest_kernelperf.model import Frozen
 
 State = Literal["rang", "silent", "disturbed", "left out"]
+STATES: tuple[State, ...] = ("rang", "silent", "disturbed", "left out")
 
 
 class Alarm(Frozen, frozen=True):

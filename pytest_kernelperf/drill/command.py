@@ -101,8 +101,9 @@ def open_project(ground: PytestGround, runtime: str, cases: int, say: Say) -> Sc
     say("storing the code as it stands")
     run = ground.guard(f"--update-baselines={REASON}", tampering=Tampering("", choose=cases))
     names = ground.chosen
-    found = {str(record.case): record.case for record in run.records if str(record.case) in names}
-    return _scene(ground, run, tuple(found.values()), runtime)
+    found = [record.case for record in run.records if str(record.case) in names]
+    # The largest comes first, since it is the one that is slowed: one that is over at once shows no slowdown.
+    return _scene(ground, run, tuple(sorted(found, key=lambda case: -case.tokens)), runtime)
 
 
 def open_own(scratch: Path, runtime: str, settings: dict[str, str], say: Say) -> Scene:

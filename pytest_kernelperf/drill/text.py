@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from pytest_kernelperf.drill.alarm import Alarm, Drill
+from pytest_kernelperf.drill.alarm import STATES, Alarm, Drill
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.units import format_counted, format_duration
 
@@ -21,10 +21,7 @@ def render_alarm(alarm: Alarm) -> str:
 
 def render_ending(drill: Drill) -> str:
     """How many rang, on what, and what it means."""
-    counts = {
-        state: sum(alarm.state == state for alarm in drill.alarms)
-        for state in ("rang", "silent", "disturbed", "left out")
-    }
+    counts = {state: sum(alarm.state == state for alarm in drill.alarms) for state in STATES}
     where = one_line(f"{drill.device} ({drill.device_key})") if drill.device else "no device"
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count) or "none set off"
     lines = [f"{format_counted(len(drill.alarms), 'alarm')} on {where}: {told}; {format_duration(drill.seconds)}"]
