@@ -20,8 +20,8 @@ from typing import IO
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Frozen
 
-NO_TESTS = 5
-"""pytest's exit code where nothing was collected."""
+NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+"""pytest's own variable: no plugin is loaded but those that are named with -p."""
 
 _MAX_OUTPUT_BYTES = 4 * 1024 * 1024
 _INTERRUPT_GRACE_S = 30.0
@@ -42,14 +42,15 @@ class Finished(Frozen, frozen=True):
 
 
 def plugin_arguments() -> tuple[str, ...]:
-    """Return what makes a pytest load the plugin: nothing where it is installed, since twice is an error."""
+    """Return what makes a pytest load the plugin: nothing where it loads it by itself, since twice is an error."""
     installed = {entry.name for entry in importlib.metadata.entry_points(group="pytest11")}
-    return () if "kernelperf" in installed else ("-p", "pytest_kernelperf.plugin")
+    by_itself = "kernelperf" in installed and not os.environ.get(NO_AUTOLOAD)
+    return () if by_itself else ("-p", "pytest_kernelperf.plugin")
 
 
 def serial_arguments() -> tuple[str, ...]:
     """Return what keeps pytest-xdist from spreading the tests over processes, whatever the project's settings say."""
-    return ("-n0",) if importlib.util.find_spec("xdist") else ()
+    return ("-n0",) if importlib.util.find_spec("xdist") and not os.environ.get(NO_AUTOLOAD) else ()
 
 
 def run_pytest(

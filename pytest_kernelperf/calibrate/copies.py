@@ -6,12 +6,11 @@ each of its requests; the guard does not see them, and decides as it always does
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Measurement, Plan, SourceBundle
+from pytest_kernelperf.model import Measurement
+from pytest_kernelperf.session.between import WorkersBetween
 from pytest_kernelperf.session.part import Workers
 from pytest_kernelperf.worker.array import InputSet
 
@@ -24,31 +23,13 @@ def copy_name(number: int) -> str:
     return f"{COPY}-{number}"
 
 
-class CopyingWorkers:
+class CopyingWorkers(WorkersBetween):
     """A worker pool whose measurements of two arms have further copies of the accepted one."""
 
     def __init__(self, workers: Workers, copies: int) -> None:
         """``copies``: of the code object in all, the two that the guard asks for among them."""
-        self._workers = workers
+        super().__init__(workers)
         self._copies = copies
-
-    def facts(self) -> DeviceFacts:
-        """Return the device's facts."""
-        return self._workers.facts()
-
-    def start(self, processes: int) -> None:
-        """Start as the pool does."""
-        self._workers.start(processes)
-
-    def compile(self, bundle: SourceBundle, kernels: tuple[str, ...], **keywords: Any) -> CodeObject:
-        """Compile as the pool does."""
-        return self._workers.compile(bundle, kernels, **keywords)
-
-    def run(
-        self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
-    ) -> dict[str, Any]:
-        """Run as the pool does."""
-        return self._workers.run(case, plan, code, inputs, outputs)
 
     def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
         """Measure with further copies of the accepted arm, where there is one."""
@@ -57,12 +38,3 @@ class CopyingWorkers:
             more = (Arm(copy_name(n), reference.code, reference.plan) for n in range(3, self._copies + 1))
             request = msgspec.structs.replace(request, arms=(*request.arms, *more))
         return self._workers.measure(process, request, inputs)
-
-    @property
-    def profilers(self) -> tuple[str, ...]:
-        """Profilers seen in any worker."""
-        return self._workers.profilers
-
-    def close(self) -> None:
-        """Stop all workers; the next request starts fresh ones."""
-        self._workers.close()

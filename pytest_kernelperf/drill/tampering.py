@@ -14,7 +14,8 @@ import msgspec
 import numpy as np
 
 from pytest_kernelperf.measure.request import MeasureRequest
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Frozen, Measurement, Plan, SourceBundle
+from pytest_kernelperf.model import CaseId, CodeObject, Frozen, Measurement, Plan
+from pytest_kernelperf.session.between import WorkersBetween
 from pytest_kernelperf.session.part import Workers
 from pytest_kernelperf.worker.array import InputSet
 
@@ -44,23 +45,15 @@ class Tampering(Frozen, frozen=True):
     kill: bool = False
 
 
-class TamperedWorkers:
+class TamperedWorkers(WorkersBetween):
     """A worker pool that does to requests and replies what the drill asks for."""
 
     def __init__(self, workers: Workers, tampering: Tampering, pids: Callable[[], tuple[int, ...]]) -> None:
         """``pids``: the workers' process ids, the first worker's first."""
-        self._workers = workers
+        super().__init__(workers)
         self._tampering = tampering
         self._pids = pids
         self._killed = False
-
-    def facts(self) -> DeviceFacts:
-        """Return the device's facts."""
-        return self._workers.facts()
-
-    def compile(self, bundle: SourceBundle, kernels: tuple[str, ...], **keywords: Any) -> CodeObject:
-        """Compile as the pool does."""
-        return self._workers.compile(bundle, kernels, **keywords)
 
     def run(
         self, case: CaseId, plan: Plan, code: CodeObject, inputs: InputSet, outputs: tuple[str, ...]
@@ -82,15 +75,6 @@ class TamperedWorkers:
                 self._killed = True
                 threading.Thread(target=kill_working, args=(self._pids()[0],), daemon=True).start()
         return self._workers.measure(process, request, inputs)
-
-    @property
-    def profilers(self) -> tuple[str, ...]:
-        """Profilers seen in any worker."""
-        return self._workers.profilers
-
-    def close(self) -> None:
-        """Stop all workers."""
-        self._workers.close()
 
     def _concerns(self, case: CaseId) -> bool:
         return not self._tampering.of or self._tampering.of == str(case)
