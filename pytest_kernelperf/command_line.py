@@ -63,8 +63,9 @@ class CompileCommand:
     """How a project compiles one file.
 
     ``compiler`` is the program as written; ``folders`` are ``-I`` and ``system_folders`` ``-isystem`` folders in their
-    order, ``includes`` files that are included first: all absolute. ``options`` is the rest that is kept, one option a
-    word; ``architecture`` is the first GPU that the command names, or empty.
+    order, ``includes`` the project's files that are included first: all absolute. ``options`` is the rest that is kept,
+    one option a word (``-includehip/hip_runtime.h`` too); ``architecture`` is the first GPU that the command names, or
+    empty.
     """
 
     compiler: str = ""
@@ -102,8 +103,10 @@ def parse_command(words: list[str], directory: Path) -> CompileCommand:
             options.append(f"{name}={value}")
         elif not value and name.startswith(_KEPT) and not name.startswith(_HOST_ONLY):
             options.append(name)
-    first = tuple(_included(name, [directory, *folders, *system]) for name in includes)
-    return CompileCommand(compiler, tuple(folders), tuple(system), first, tuple(options), architecture)
+    first = {name: _included(name, [directory, *folders]) for name in includes}
+    options += [f"-include{name}" for name, path in first.items() if path is None]
+    found = tuple(path for path in first.values() if path is not None)
+    return CompileCommand(compiler, tuple(folders), tuple(system), found, tuple(options), architecture)
 
 
 def compiles_for_devices(words: Iterable[str]) -> bool:
@@ -190,7 +193,11 @@ def _passed_on(option: str, rest: Iterator[str]) -> Iterator[tuple[str, str]]:
             yield option, value
 
 
-def _included(name: str, folders: Iterable[Path]) -> Path:
-    """The file that ``-include`` means: of the command's folder, else of the first include folder that has it."""
+def _included(name: str, folders: Iterable[Path]) -> Path | None:
+    """The file that ``-include`` means: of the command's folder, else of the first include folder that has it.
+
+    None: a header of the system's (``hip/hip_runtime.h``). What is written as a path is the project's, there or not.
+    """
     places = [(folder / name).resolve() for folder in folders]
-    return next((place for place in places if place.is_file()), places[0])
+    missing = places[0] if name.startswith(("/", ".")) else None
+    return next((place for place in places if place.is_file()), missing)

@@ -86,7 +86,9 @@ def _device_bundle(kernel: Kernel, extra_options: Sequence[str]) -> SourceBundle
     command = find_command(kernel.source, kernel.compile_commands) or CompileCommand()
     own = (*kernel.options, *extra_options)
     folders = _folders(kernel, command, own)
-    texts = _read_texts(kernel, [kernel.source, *command.includes], folders.project)
+    toolkits = [path for path in command.includes if any(path.is_relative_to(folder) for folder in folders.system)]
+    first = [path for path in command.includes if path not in toolkits]
+    texts = _read_texts(kernel, [kernel.source, *first], folders.project)
     root = _root(texts)
     held = [folder for folder in folders.project if any(folder in path.parents for path in texts)]
     return SourceBundle(
@@ -95,7 +97,8 @@ def _device_bundle(kernel: Kernel, extra_options: Sequence[str]) -> SourceBundle
         options=(
             *command.options,
             *(option for option in own if not option.startswith("-I")),
-            *(f"-include{_relative(path, root)}" for path in command.includes),
+            *(f"-include{path.as_posix()}" for path in toolkits),
+            *(f"-include{_relative(path, root)}" for path in first),
             *(f"-I{_relative(folder, root)}" for folder in held),
             *(f"-isystem{folder.as_posix()}" for folder in folders.system),
         ),

@@ -107,7 +107,11 @@ def _plain(bundle: SourceBundle) -> SourceBundle:
     if not first:
         return msgspec.structs.replace(bundle, options=kept)
     folder = posixpath.dirname(bundle.main) or "."
-    lines = "".join(f'#include "{posixpath.relpath(path, folder)}"\n' for path in first)
+    lines = "".join(
+        f'#include "{posixpath.relpath(path, folder)}"\n' if path in bundle.files else f"#include <{path}>\n"
+        for path in first
+        if not path.startswith("/")
+    )
     files = bundle.files | {bundle.main: f"{lines}#line 1\n{bundle.files[bundle.main]}"}
     return msgspec.structs.replace(bundle, options=kept, files=files)
 

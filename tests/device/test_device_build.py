@@ -279,7 +279,9 @@ def test_headers_that_are_included_first_are_so_on_the_cpu_too(pool: WorkerPool)
         "include/first.h": '#include <hip/hip_runtime.h>\n#include <vector>\n#include "two.h"\n#define FIRST 3\n',
         "include/two.h": "__device__ inline int two() { return 2; }\n",
     }
-    bundle = SourceBundle("src/k.hip", files, ("-includeinclude/first.h", "-Iinclude"), build=DeviceBuild())
+    bundle = SourceBundle(
+        "src/k.hip", files, ("-includehip/hip_runtime.h", "-includeinclude/first.h", "-Iinclude"), build=DeviceBuild()
+    )
     assert not pool.compile(bundle, ("k",)).cannot_run
     broken = msgspec.structs.replace(bundle, files=files | {"src/k.hip": files["src/k.hip"].replace("FIRST", "LAST")})
     assert "k.hip:2:" in pool.compile(broken, ()).cannot_run

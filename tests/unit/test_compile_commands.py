@@ -90,13 +90,15 @@ def test_the_compiler_is_found_behind_what_starts_it(words: str, compiler: str) 
 
 
 def test_a_header_that_is_included_first_is_looked_for_in_the_include_folders(tmp_path: Path) -> None:
-    """The command's own folder comes first; one that is nowhere is meant to be in that."""
+    """The command's own folder comes first; a path that is nowhere is meant to be there, a name is the system's."""
     for folder, names in (("include", ["a.h", "b.h"]), (".", ["b.h"])):
         (tmp_path / folder).mkdir(exist_ok=True)
         for name in names:
             (tmp_path / folder / name).write_text("")
-    command = parse_command(["hipcc", "-include", "a.h", "-includeb.h", "-include", "c.h", "-Iinclude"], tmp_path)
+    words = ["hipcc", "-include", "a.h", "-includeb.h", "-include", "./c.h", "-include", "hip/d.h", "-Iinclude"]
+    command = parse_command(words, tmp_path)
     assert command.includes == (tmp_path / "include" / "a.h", tmp_path / "b.h", tmp_path / "c.h")
+    assert command.options == ("-includehip/d.h",)
 
 
 def test_cmakes_precompiled_header_is_included_as_what_it_was_made_of() -> None:

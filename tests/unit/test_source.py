@@ -138,6 +138,18 @@ def test_a_toolkit_in_the_users_home_is_no_part_of_the_project(engine: Path, how
     assert f"-isystem{rocm}/include" in bundle.options
 
 
+def test_a_toolkits_header_that_is_included_first_stays_where_it_is(engine: Path) -> None:
+    """By name, or found in a folder of the toolkit's."""
+    rocm = engine / "rocm"
+    write(rocm, {"include/hip/hip_runtime.h": ""})
+    change_command(engine, "-include", "hip/other.h", "-include", "hip/hip_runtime.h", f"--rocm-path={rocm}",
+                   f"-I{rocm}/include")  # fmt: skip
+    bundle = bundle_of(engine, build="device")
+    assert not any("hip_runtime" in name for name in bundle.files)
+    assert "-includehip/other.h" in bundle.options
+    assert f"-include{rocm}/include/hip/hip_runtime.h" in bundle.options
+
+
 def test_a_header_that_is_a_link_is_found_where_it_is_included(engine: Path) -> None:
     """Shared headers are linked into each folder that uses them; the compiler looks there, not at the link's end."""
     write(engine, {"shared/tile.h": "", "kernels/k.hip": '#include "tile.h"\n#include "../kernels/tile.h"\n'})
@@ -148,7 +160,7 @@ def test_a_header_that_is_a_link_is_found_where_it_is_included(engine: Path) -> 
 
 def test_a_header_that_the_build_makes_is_named_while_it_is_not_made(engine: Path) -> None:
     """What is included first must be there before anything is compiled."""
-    change_command(engine, "-include", "build/generated.h")
+    change_command(engine, "-include", "./build/generated.h")
     with pytest.raises(UsageError, match=r"there is no .*build/generated\.h: .*build the project once"):
         bundle_of(engine, build="device")
 
