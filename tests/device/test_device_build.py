@@ -122,23 +122,29 @@ def test_a_file_with_host_code_is_compiled_for_the_target_and_checked(pool: Work
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes"),
+    ("file", "name", "sizes"),
     [
-        ("activation<float, (engine::Activation)1, 4>", [8, 8, 8]),
-        ("activation<__half, (engine::(anonymous namespace)::Activation)2, 4>", [8, 8, 8]),
-        ("engine::activation<__hip_bfloat16, (Activation)0, 4>", [8, 8, 8]),
-        ("rope<half>", [8, 8, 16]),
-        ("engine::vectors", [8, 8, 8, 8, 4]),
-        ("reduce", [8, 8, 8, 8, 8, 4]),
-        ("elementwise", [1, 8, 4]),
-        ("tiles(float*)", [8]),
+        ("wrappers", "activation<float, (engine::Activation)1, 4>", [8, 8, 8]),
+        ("wrappers", "activation<__half, (engine::(anonymous namespace)::Activation)2, 4>", [8, 8, 8]),
+        ("wrappers", "engine::activation<__hip_bfloat16, (Activation)0, 4>", [8, 8, 8]),
+        ("wrappers", "rope<half>", [8, 8, 16]),
+        ("wrappers", "engine::vectors", [8, 8, 8, 8, 4]),
+        ("wrappers", "reduce", [8, 8, 8, 8, 8, 4]),
+        ("wrappers", "elementwise", [1, 8, 4]),
+        ("wrappers", "tiles(float*)", [8]),
+        ("quantised", "matvec<4, half, true>", [8, 8, 8, 8, 12]),
+        ("quantised", "matrix", [8, 8, 8]),
+        ("quantised", "pairs", [8, 8, 8, 8]),
     ],
 )
-def test_an_engines_whole_file_is_compiled_by_clang_alone(pool: WorkerPool, name: str, sizes: list[int]) -> None:
+def test_an_engines_whole_file_is_compiled_by_clang_alone(
+    pool: WorkerPool, file: str, name: str, sizes: list[int]
+) -> None:
     """Atomics, shuffles, half precision, mathematics, and the host's calls: each kernel by name, with its arguments."""
     needs("clang++-19", "ld.lld-19")
-    text = (Path(__file__).parent / "wrappers.hip").read_text()
-    bundle = SourceBundle("wrappers.hip", {"wrappers.hip": text}, ("-std=c++17",), build=DeviceBuild())
+    main = f"{file}.hip"
+    text = (Path(__file__).parent / main).read_text()
+    bundle = SourceBundle(main, {main: text}, ("-std=c++17",), build=DeviceBuild())
     code = pool.compile(bundle, (name,), target="gfx1151")
     assert "checked against its code by" in code.cannot_run
     found = find_kernel(code.kernels, name)

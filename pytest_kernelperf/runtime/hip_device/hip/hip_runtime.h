@@ -1,6 +1,6 @@
 // HIP's device side for clang alone, without ROCm: enough to compile kernels for an AMD GPU, so that their names,
-// arguments and registers can be checked where they cannot run. Mathematics is what the compiler has built in; what it
-// lacks (tanhf, erff, powf and others of AMD's device library) is left undeclared, and the compiler says so.
+// arguments and registers can be checked where they cannot run. What this header lacks is undeclared, and the compiler
+// says so.
 // Host calls are declared, never defined: of a file that also holds host code the device's part alone is compiled.
 #pragma once
 
@@ -22,6 +22,16 @@
 #define HIP_DYNAMIC_SHARED(type, name) extern __shared__ type name[];
 #ifndef __HIP_PLATFORM_AMD__
 #define __HIP_PLATFORM_AMD__ 1
+#endif
+
+// ROCm's header brings these along, and sources rely on it.
+#include <stddef.h>
+#include <stdint.h>
+#if __has_include(<cmath>)
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <type_traits>
 #endif
 
 #include <kernelperf_device/type.h>

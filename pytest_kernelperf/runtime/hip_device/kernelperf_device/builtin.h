@@ -46,6 +46,13 @@ KERNELPERF_DEVICE long long wall_clock64() { return static_cast<long long>(__bui
 KERNELPERF_DEVICE long long clock() { return clock64(); }
 KERNELPERF_DEVICE void __trap() { __builtin_trap(); }
 KERNELPERF_DEVICE void abort() { __builtin_trap(); }
+KERNELPERF_DEVICE void* memcpy(void* target, const void* source, size_t bytes) {
+    return __builtin_memcpy(target, source, bytes);
+}
+KERNELPERF_DEVICE void* memmove(void* target, const void* source, size_t bytes) {
+    return __builtin_memmove(target, source, bytes);
+}
+KERNELPERF_DEVICE void* memset(void* target, int byte, size_t bytes) { return __builtin_memset(target, byte, bytes); }
 // What is printed does not matter here; ROCm's runtime would carry it to the host.
 KERNELPERF_DEVICE int printf(const char*, ...) { return 0; }
 KERNELPERF_DEVICE void __assert_fail(const char*, const char*, unsigned, const char*) { __builtin_trap(); }

@@ -17,26 +17,43 @@ struct dim3 {
 // single value becomes a vector of that value in every place.
 template <class T, unsigned int N>
 struct HIP_vector_type;
+#define KERNELPERF_HD constexpr __host__ __device__
 template <class T>
 struct alignas(sizeof(T)) HIP_vector_type<T, 1> {
     using value_type = T;
     T x;
+    HIP_vector_type() = default;
+    KERNELPERF_HD HIP_vector_type(T x_) : x(x_) {}
 };
 template <class T>
 struct alignas(2 * sizeof(T)) HIP_vector_type<T, 2> {
     using value_type = T;
     T x, y;
+    HIP_vector_type() = default;
+    KERNELPERF_HD HIP_vector_type(T all) : x(all), y(all) {}
+    template <class X, class Y>
+    KERNELPERF_HD HIP_vector_type(X x_, Y y_) : x(static_cast<T>(x_)), y(static_cast<T>(y_)) {}
 };
 template <class T>
 struct HIP_vector_type<T, 3> {
     using value_type = T;
     T x, y, z;
+    HIP_vector_type() = default;
+    KERNELPERF_HD HIP_vector_type(T all) : x(all), y(all), z(all) {}
+    template <class X, class Y, class Z>
+    KERNELPERF_HD HIP_vector_type(X x_, Y y_, Z z_) : x(static_cast<T>(x_)), y(static_cast<T>(y_)), z(static_cast<T>(z_)) {}
 };
 template <class T>
 struct alignas(4 * sizeof(T)) HIP_vector_type<T, 4> {
     using value_type = T;
     T x, y, z, w;
+    HIP_vector_type() = default;
+    KERNELPERF_HD HIP_vector_type(T all) : x(all), y(all), z(all), w(all) {}
+    template <class X, class Y, class Z, class W>
+    KERNELPERF_HD HIP_vector_type(X x_, Y y_, Z z_, W w_)
+        : x(static_cast<T>(x_)), y(static_cast<T>(y_)), z(static_cast<T>(z_)), w(static_cast<T>(w_)) {}
 };
+#undef KERNELPERF_HD
 
 #define KERNELPERF_VECTOR(type, name)                                                                                  \
     using name##1 = HIP_vector_type<type, 1>;                                                                        \
