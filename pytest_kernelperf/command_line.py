@@ -19,15 +19,17 @@ MOST_NESTED = 8
 _JOINED = ("-D", "-U", "-I", "-isystem", "-iquote", "-idirafter", "-include", "-imacros")
 _WITH_VALUE = (*_JOINED, "-mllvm", "-Xptxas", "-maxrregcount", "-std", "--std")
 _ALIASES = {
+    "--offload-arch": "--offload-arch",
     "--define-macro": "-D", "--undefine-macro": "-U", "--include-path": "-I", "--include-directory": "-I",
     "--system-include": "-isystem", "--pre-include": "-include", "--include": "-include",
-    "--cuda-gpu-arch": "--offload-arch", "--amdgpu-target": "--offload-arch",
+    "--maxrregcount": "-maxrregcount", "--cuda-gpu-arch": "--offload-arch", "--amdgpu-target": "--offload-arch",
 }  # fmt: skip
 _DROPPED_WITH_VALUE = {
     "-o", "-x", "-MF", "-MT", "-MQ", "-MJ", "-arch", "-gencode", "-Xcompiler", "-Xlinker", "-Xarch_host", "-target",
     "--generate-code", "--gpu-architecture", "--gpu-code", "-code", "-ccbin", "--compiler-bindir", "-t", "--threads",
-    "-aux-info", "--param", "-G", "-u", "-L", "-l", "-T", "-z", "-current_version", "-Xoffload-linker", "-Xassembler",
-    "-Xpreprocessor", "-Xopenmp-target", "-include-pch", "-dumpdir", "--output", "--serialize-diagnostics",
+    "-aux-info", "--param", "-u", "-L", "-l", "-T", "-z", "-current_version", "-Xoffload-linker", "-Xassembler",
+    "-Xpreprocessor", "--compiler-options", "--linker-options", "--ptxas-options", "-Xnvlink", "-Xopenmp-target",
+    "-include-pch", "-dumpdir", "--output", "--serialize-diagnostics",
 }  # fmt: skip
 _KEPT = (
     "-std=", "--std=", "-O", "-f", "-munsafe-fp-atomics", "-mno-unsafe-fp-atomics", "-mcumode", "-mno-cumode",
@@ -166,10 +168,9 @@ def _options(words: Iterable[str]) -> Iterator[tuple[str, str]]:
     """
     rest = iter(words)
     for word in rest:
-        long, equals, joined = word.partition("=")
-        long = _ALIASES.get(long, long)
-        if long == "--offload-arch" or (long != word and _ALIASES.get(word.partition("=")[0]) == long):
-            yield long, joined if equals else next(rest, "")
+        written, equals, joined = word.partition("=")
+        if written in _ALIASES:
+            yield _ALIASES[written], joined if equals else next(rest, "")
         elif word == "-Xclang":
             yield from _passed_on(next(rest, ""), rest)
         elif word in _DROPPED_WITH_VALUE:
