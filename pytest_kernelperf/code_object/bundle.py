@@ -148,9 +148,11 @@ def _limited(steps: Iterator[bytes], most_bytes: int) -> Iterator[bytes]:
 
 def _from_zlib(packed: bytes) -> Iterator[bytes]:
     unpacking = zlib.decompressobj()
-    while step := unpacking.decompress(packed, _STEP_BYTES):
-        yield step
-        packed = unpacking.unconsumed_tail
+    for start in range(0, len(packed), _STEP_BYTES):  # what is left over is copied, so little is given at a time
+        waiting = packed[start : start + _STEP_BYTES]
+        while step := unpacking.decompress(waiting, _STEP_BYTES):
+            yield step
+            waiting = unpacking.unconsumed_tail
 
 
 def _from_zstandard(packed: bytes) -> Iterator[bytes]:
