@@ -111,6 +111,17 @@ def parse_command(words: list[str], directory: Path) -> CompileCommand:
     return CompileCommand(compiler, tuple(folders), tuple(system), found, tuple(options), architecture)
 
 
+def join_options(options: Iterable[str]) -> tuple[str, ...]:
+    """Options that were written as two words (``-I``, ``folder``) as one, as everything behind this takes them."""
+    joined: list[str] = []
+    for option in options:
+        if joined and joined[-1] in _JOINED:
+            joined[-1] += option
+        else:
+            joined.append(option)
+    return tuple(joined)
+
+
 def compiles_for_devices(words: Iterable[str]) -> bool:
     """Whether a command looks as if it compiled device code, rather than the same file for the host alone."""
     return any(_FOR_DEVICES.search(word if word.startswith("-") else Path(word).name) for word in words)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_kernelperf.command_line import CompileCommand
+from pytest_kernelperf.command_line import CompileCommand, join_options
 from pytest_kernelperf.compile_commands import find_command
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.kernel import Kernel
@@ -39,7 +39,7 @@ def collect_bundle(kernel: Kernel, extra_options: Sequence[str] = ()) -> SourceB
         return _ready_object(kernel, extra_options)
     if kernel.build == "device":
         return _device_bundle(kernel, extra_options)
-    options = (*kernel.options, *extra_options)
+    options = join_options((*kernel.options, *extra_options))
     folder = kernel.source.parent
     texts = _read_texts(kernel, [kernel.source], [_absolute(folder, o) for o in options if o.startswith("-I")])
     root = _root(texts)
@@ -84,7 +84,7 @@ class _Folders:
 def _device_bundle(kernel: Kernel, extra_options: Sequence[str]) -> SourceBundle:
     """The bundle of a file that is compiled device-only, with the flags of the project's compile commands."""
     command = find_command(kernel.source, kernel.compile_commands) or CompileCommand()
-    own = (*kernel.options, *extra_options)
+    own = join_options((*kernel.options, *extra_options))
     folders = _folders(kernel, command, own)
     toolkits = [path for path in command.includes if any(path.is_relative_to(folder) for folder in folders.system)]
     first = [path for path in command.includes if path not in toolkits]

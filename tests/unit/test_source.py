@@ -54,6 +54,15 @@ def test_a_bundle_holds_the_headers_that_the_source_includes(tmp_path: Path) -> 
     assert bundle.options == ("-Iinclude", "-DN=1")
 
 
+@pytest.mark.parametrize("build", ["hiprtc", "device"])
+def test_options_may_be_written_as_two_words(tmp_path: Path, build: Any) -> None:
+    """As they are typed in a shell; the bundle is the same as of one word each."""
+    write(tmp_path, {"kernels/k.hip": "#include <tile.h>\n", "include/tile.h": ""})
+    two = bundle_of(tmp_path, options=["-I", "../include", "-D", "N=1"], build=build)
+    assert sorted(two.files) == ["include/tile.h", "kernels/k.hip"]
+    assert two == bundle_of(tmp_path, options=["-I../include", "-DN=1"], build=build)
+
+
 def test_a_bundle_does_not_say_where_the_project_is(tmp_path: Path) -> None:
     """The same files in two folders are one bundle."""
     for name in ("one", "two"):
