@@ -9,6 +9,10 @@ INI = {
     "kernelperf_tolerance": ("", "smallest slowdown that counts, 0.01 or 1%; default 1%, on the cpu runtime 5%"),
     "kernelperf_floor_us": ("0.02", "a difference below this many microseconds a round never counts"),
     "kernelperf_alpha": ("1e-5", "chance of a false alarm per case and process"),
+    "kernelperf_curve_tolerance": (
+        "",
+        "smallest mean slowdown over a variant's sizes that counts; default half of theirs",
+    ),
     "kernelperf_creep": ("5%", "slowdown of a case in accepted steps, all together, beyond which that is said"),
     "kernelperf_processes": ("5", "fresh processes that measure each case"),
     "kernelperf_blocks": (

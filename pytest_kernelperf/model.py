@@ -506,7 +506,8 @@ class CurveRecord(Frozen, frozen=True):
     """All timed sizes of one variant in one run, pooled: ``tokens`` are those sizes.
 
     ``change_ratio`` is the mean over sizes, None where too few were timed to pool; the interval is over processes.
-    ``sizes_slower`` counts sizes whose mean lies above no change. ``tolerance_ratio`` has 1.0 for none.
+    ``sizes_slower`` counts sizes whose mean lies above no change; ``per_size_ratio`` is each one's own change.
+    ``tolerance_ratio`` has 1.0 for none.
     """
 
     kernel: str
@@ -523,6 +524,7 @@ class CurveRecord(Frozen, frozen=True):
     sizes_slower: int = 0
     p_slower: float | None = None
     p_sizes_slower: float | None = None
+    per_size_ratio: tuple[float, ...] = ()
 
 
 class Drift(Frozen, frozen=True):

@@ -8,7 +8,6 @@ from pytest_kernelperf.model import (
     Comparison,
     Creep,
     CreepStep,
-    Drift,
     LaunchFill,
     Mismatch,
     Noise,
@@ -200,22 +199,6 @@ def stored(comparison: StoredComparison) -> str:
         f"{format_counted(comparison.processes, 'process', 'processes')} against {comparison.stored_processes} "
         f"stored on {format_counted(comparison.stored_days, 'day')}){gate}"
     )
-
-
-def drift(found: Drift) -> tuple[str, ...]:
-    """The machine moved: by how much, and what changed since. Never blamed on the change under test."""
-    days = found.stored_from if found.stored_from == found.stored_to else f"{found.stored_from} to {found.stored_to}"
-    lines = [
-        f"the machine moved: the accepted binaries of {format_counted(found.cases, 'case')} are "
-        f"{describe_change(found.change_ratio)} today than when they were stored (p = "
-        f"{format_probability(found.p_value)}, {format_counted(found.processes, 'process', 'processes')} against "
-        f"{found.stored_processes} stored on {days})"
-    ]
-    if found.changed:
-        lines.append(f"changed since then: {'; '.join(found.changed)}")
-    elif found.facts_known:
-        lines.append("none of the recorded facts changed since then: look for heat, clocks and other users")
-    return tuple(lines)
 
 
 def creep(found: Creep) -> str:

@@ -37,6 +37,7 @@ class CaseSettings:
     dwell_s: float = 0.0
     blocks: int | None = None
     creep: float = 0.05
+    curve_tolerance: float | None = None
 
     def tolerance_ratio(self, runtime: RuntimeName) -> float:
         """Smallest relative slowdown that counts on a runtime (0.01 is 1 %)."""
@@ -112,6 +113,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         blocks=_blocks(text["kernelperf_blocks"], "kernelperf_blocks"),
         dwell_s=_number(text["kernelperf_dwell_s"], "kernelperf_dwell_s", 0.0, 60.0),
         creep=_share(text["kernelperf_creep"], "kernelperf_creep"),
+        curve_tolerance=_tolerance(text["kernelperf_curve_tolerance"], "kernelperf_curve_tolerance"),
     )
     script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
     last_level = text["kernelperf_last_level_bytes"]
@@ -155,6 +157,7 @@ def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettin
         "blocks": _blocks,
         "dwell_s": lambda text, name: _number(text, name, 0.0, 60.0),
         "creep": _share,
+        "curve_tolerance": _tolerance,
     }
     changes = {name: readers[name](str(value), f"marker keyword {name}") for name, value in keywords.items()}
     return dataclasses.replace(base, **changes)

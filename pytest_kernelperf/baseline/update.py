@@ -14,7 +14,7 @@ from pytest_kernelperf import units
 from pytest_kernelperf.baseline.entry import Baseline, BaselineCase, DeviceSummary, ProcessSamples
 from pytest_kernelperf.baseline.facts import under, with_facts
 from pytest_kernelperf.baseline.format import VERSION
-from pytest_kernelperf.baseline.history import with_history
+from pytest_kernelperf.baseline.history import accepted_ratio, with_history
 from pytest_kernelperf.model import DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
 
 STORED = frozenset({Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED})
@@ -28,7 +28,8 @@ class Acceptance(Frozen, frozen=True):
     """Who accepts, what and when: what is the same for all cases of a kernel in one run.
 
     ``day`` is the UTC day, ``2026-03-01``; ``test_module`` posix, relative to the project's root; ``environment`` the
-    facts that the run was measured under.
+    facts that the run was measured under. ``curves`` are variants accepted as slower over their sizes, whose sizes that
+    were timed and found unchanged are therefore stored too.
     """
 
     kernel: str
@@ -38,6 +39,7 @@ class Acceptance(Frozen, frozen=True):
     day: str
     tool_version: str
     environment: dict[str, str] = msgspec.field(default_factory=dict)
+    curves: frozenset[str] = frozenset()
 
 
 class Update(Frozen, frozen=True):
@@ -55,23 +57,27 @@ def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptan
     refused: list[str] = []
     for record in sorted(records, key=lambda record: record.case):
         key = (record.case.variant, record.case.tokens)
-        if record.mutation_of or (record.decision.verdict in KEPT and key in cases):
+        of_curve = record.decision.verdict is Verdict.UNCHANGED and record.case.variant in acceptance.curves
+        if record.mutation_of or (record.decision.verdict in KEPT and key in cases and not of_curve):
             continue
         plan, processes = record.plan, clean_processes(record, acceptance.day)
-        if plan is None or not processes or not _is_stored(record):
+        if plan is None or not processes or not (of_curve or _is_stored(record)):
             refused.append(
                 f"{record.case}: {_refusal(record)}; {'its old baseline stays' if key in cases else 'not stored'}"
             )
             continue
         case = with_history(_accept(record, plan, processes, acceptance), cases.get(key), record)
-        accepted.append(f"{record.case}: {describe(cases.get(key), case)}")
+        accepted.append(f"{record.case}: {describe(cases.get(key), case, accepted_ratio(record))}")
         cases[key] = case
     baseline = _next(old, cases, acceptance, any_accepted=bool(accepted))
     return Update(baseline, tuple(accepted), tuple(refused))
 
 
-def describe(old: BaselineCase | None, new: BaselineCase) -> str:
-    """Return ``old -> new`` in words: times with their modes, and the change where it may be compared."""
+def describe(old: BaselineCase | None, new: BaselineCase, ratio: float | None = None) -> str:
+    """Return ``old -> new`` in words: times with their modes, and the change where it may be compared.
+
+    ``ratio``: new / old timed side by side, which is what the code did; without it the change is that of the times.
+    """
     after = f"{units.format_time(new.time_us)} {_how(new)}"
     if old is None:
         return f"new -> {after}"
@@ -80,7 +86,7 @@ def describe(old: BaselineCase | None, new: BaselineCase) -> str:
         return f"{before} -> {after} (modes are not compared)"
     if old.cache != new.cache:
         return f"{before} -> {after} (cache states are not compared)"
-    return f"{before} -> {after} ({units.format_change(new.time_us / old.time_us)})"
+    return f"{before} -> {after} ({units.format_change(ratio or new.time_us / old.time_us)})"
 
 
 def _how(case: BaselineCase) -> str:

@@ -12,6 +12,7 @@ from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
 from pytest_kernelperf.plugin.collection import CASE_SETTINGS
+from pytest_kernelperf.plugin.curve_item import CURVE, CurveItem, arrange, cases_of_curves
 from pytest_kernelperf.plugin.display import Display
 from pytest_kernelperf.plugin.office import Office
 from pytest_kernelperf.plugin.termination import Termination
@@ -79,18 +80,23 @@ class Active:
         """Note which modules were collected."""
         self._office.note_collected(report)
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
-        """Add one item for each baseline file, before anything is deselected."""
-        baselines = list(BaselineItem.all_of(session, self._office))
-        items.extend(baselines)
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> Generator[None, object, object]:
+        """Add an item for each baseline file and each curve, before anything is deselected; curves stay last."""
+        added = [*BaselineItem.all_of(session, self._office), *CurveItem.all_of(items, self._office)]
+        items.extend(added)
         # So that pytest's own count of what was collected holds them too.
-        report = pytest.CollectReport("baselines", "passed", None, list(baselines))
-        session.config.hook.pytest_collectreport(report=report)
+        session.config.hook.pytest_collectreport(report=pytest.CollectReport("kernelperf", "passed", None, list(added)))
+        result = yield
+        arrange(session, items)
+        return result
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count what lies ahead."""
         self._office.count_cases(session.items)
+        self._office.expect_curves(cases_of_curves(session.items))
         self._display.begin()
 
     @pytest.hookimpl(wrapper=True)
@@ -111,7 +117,17 @@ class Active:
         report = yield
         if call.when == "call" and RECORD in item.stash:
             self._office.attach(report, item.stash[RECORD])
+        if call.when == "call" and CURVE in item.stash:
+            self._office.attach(report, item.stash[CURVE])
         return report
+
+    def pytest_runtest_logstart(self) -> None:
+        """Say that this process is at work."""
+        self._office.begin_test()
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Say what it has done."""
+        self._office.end_test(nodeid)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the records."""

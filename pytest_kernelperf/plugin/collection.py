@@ -69,3 +69,10 @@ def _note(metafunc: pytest.Metafunc, kernel: Kernel, specs: list[CaseSpec]) -> N
 def module_name(path: Path, root: Path) -> str:
     """Return a test module's path as baselines name it: posix, relative to the root where it lies below it."""
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
+
+
+def spec_of(item: pytest.Item) -> CaseSpec | None:
+    """Return the case that an item is, None for any other item."""
+    callspec = getattr(item, "callspec", None)
+    spec = callspec.params.get("kernelperf") if callspec is not None else None
+    return spec if isinstance(spec, CaseSpec) else None

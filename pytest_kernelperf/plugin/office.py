@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,19 @@ import pytest
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.environment import describe_environment, process_environment
-from pytest_kernelperf.model import NO_DEVICE, CaseId, DeviceFacts, Record, Run
-from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name
+from pytest_kernelperf.model import NO_DEVICE, CaseId, CurveRecord, DeviceFacts, Record, Run
+from pytest_kernelperf.plugin.board import BOARDS, Board
+from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name, spec_of
+from pytest_kernelperf.session.curve import judge_curve
 from pytest_kernelperf.session.drift import drift_since_stored
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
 from pytest_kernelperf.session.opening import open_guard, open_store
 from pytest_kernelperf.session.part import Judge, Workers
 from pytest_kernelperf.session.progress import ProgressLog
-from pytest_kernelperf.settings import Settings, case_settings
+from pytest_kernelperf.settings import CaseSettings, Settings, case_settings
 
 ATTRIBUTE = "kernelperf_record"
+CURVE_ATTRIBUTE = "kernelperf_curve"
 
 
 class Office:
@@ -46,6 +50,10 @@ class Office:
         self._partial: set[str] = set()
         self._known: dict[str, dict[str, list[tuple[str, int]]]] = config.stash.setdefault(KNOWN_CASES, {})
         self._records: dict[tuple[str, CaseId], Record] = {}
+        self._curves: dict[tuple[str, str, str], CurveRecord] = {}
+        self._own: dict[str, Record] = {}
+        self._awaited: set[str] = set()
+        self._board = _board_of(config, settings)
         self._device: DeviceFacts | None = None
         self._environment: dict[str, str] = {}
         self._started = datetime.now(timezone.utc)
@@ -60,10 +68,45 @@ class Office:
         if self.judge is None:
             # What xdist's other workers do beside a measurement disturbs it like anybody else's work.
             self.judge = open_guard(self.settings, self._store, os.getpid(), self.progress, wrap=self.wrap)
-        marker = item.get_closest_marker("kernelperf")
-        settings = case_settings(self.settings.case, marker.kwargs if marker else {})
+        settings = self._case_settings(item)
         keep = self._shelf.put if self.settings.update_reason is not None else None
-        return self.judge.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
+        record = self.judge.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
+        if item.nodeid in self._awaited:
+            self._own[item.nodeid] = record
+        return record
+
+    def check_curve(self, cases: Sequence[pytest.Function]) -> CurveRecord:
+        """Judge the variant whose cases these are over all its sizes, whichever process of the run measured them."""
+        records = [self._own[case.nodeid] for case in cases if case.nodeid in self._own]
+        if self._board is not None:
+            texts = self._board.wait_for(case.nodeid for case in cases)
+            records = [msgspec.json.decode(text, type=Record) for text in texts]
+        spec, settings = spec_of(cases[0]), self._case_settings(cases[0])
+        assert spec is not None  # nothing else makes a curve
+        test, reason = module_name(cases[0].path, self._config.rootpath), self.settings.update_reason
+        return judge_curve(spec.kernel.name, spec.doing.name, test, records, settings.curve_tolerance, reason)
+
+    def _case_settings(self, item: pytest.Item) -> CaseSettings:
+        marker = item.get_closest_marker("kernelperf")
+        return case_settings(self.settings.case, marker.kwargs if marker else {})
+
+    def expect_curves(self, cases: Iterable[pytest.Item]) -> None:
+        """Remember which cases others of this run may wait for."""
+        self._awaited = {case.nodeid for case in cases}
+
+    def begin_test(self) -> None:
+        """Tell the run's other processes that this one is at work."""
+        if self._board is not None and self._awaited:
+            self._board.set_busy(True)
+
+    def end_test(self, nodeid: str) -> None:
+        """Tell them that a test has ended, and what it measured."""
+        if self._board is None or not self._awaited:
+            return
+        if nodeid in self._awaited:
+            record = self._own.get(nodeid)
+            self._board.put(nodeid, "" if record is None else msgspec.json.encode(record).decode())
+        self._board.set_busy(False)
 
     def note_collected(self, report: pytest.CollectReport) -> None:
         """Remember a test module that was collected, and one of which something could not be."""
@@ -87,7 +130,9 @@ class Office:
 
     def count_cases(self, items: Iterable[pytest.Item]) -> None:
         """Remember how many cases lie ahead."""
-        self.progress.total = sum(item.get_closest_marker("kernelperf") is not None for item in items)
+        self.progress.total = sum(
+            hasattr(item, "callspec") and item.get_closest_marker("kernelperf") is not None for item in items
+        )
 
     def baseline_files(self) -> tuple[Path, ...]:
         """Return the baseline files to check as items."""
@@ -97,9 +142,10 @@ class Office:
         """Return a path as it is shown: relative to the root where it lies below."""
         return module_name(path, self._config.rootpath)
 
-    def attach(self, report: pytest.TestReport, record: Record) -> None:
+    def attach(self, report: pytest.TestReport, record: Record | CurveRecord) -> None:
         """Put a record onto a report, as text: xdist passes on what its wire format knows."""
-        setattr(report, ATTRIBUTE, msgspec.json.encode(record).decode())
+        attribute = ATTRIBUTE if isinstance(record, Record) else CURVE_ATTRIBUTE
+        setattr(report, attribute, msgspec.json.encode(record).decode())
 
     def collect(self, report: pytest.TestReport) -> None:
         """Take a record off a report."""
@@ -108,6 +154,10 @@ class Office:
             record = msgspec.json.decode(text, type=Record)
             self._records[record.test, record.case] = record  # a rerun's last word counts
             self.progress.done = len(self._records)
+        text = getattr(report, CURVE_ATTRIBUTE, None)
+        if text is not None and report.when == "call":
+            curve = msgspec.json.decode(text, type=CurveRecord)
+            self._curves[curve.test, curve.kernel, curve.variant] = curve
 
     def take_over(self, output: Mapping[str, Any]) -> None:
         """Take what an xdist worker knows: the device, its environment, and what was collected."""
@@ -133,8 +183,10 @@ class Office:
             records = sorted(self._records.values(), key=self._place)
             device = self._device or NO_DEVICE
             drift = drift_since_stored(records, device, self._environment, self._store) if self._device else None
-            self.run = build_run(self.settings, device, self._environment, records, self._started, drift)
+            curves = [curve for _, curve in sorted(self._curves.items()) if curve.change_ratio is not None]
+            self.run = build_run(self.settings, device, self._environment, records, self._started, drift, curves)
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
+            shutil.rmtree(self.settings.out / BOARDS, ignore_errors=True)
         return bool(self.ending.failures)
 
     def _place(self, record: Record) -> tuple[str, int, int]:
@@ -148,6 +200,12 @@ class Office:
         if self.judge is not None:
             self.judge.close()
             self.judge = None
+
+
+def _board_of(config: pytest.Config, settings: Settings) -> Board | None:
+    """Return this process's view of the run's board; a run of one process needs none."""
+    given: dict[str, Any] = getattr(config, "workerinput", {})
+    return Board(settings.out / BOARDS / given["testrunuid"], given["workerid"]) if given else None
 
 
 _WorkerKnowledge = tuple[

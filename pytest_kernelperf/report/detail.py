@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from pytest_kernelperf import reason, units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
+from pytest_kernelperf.report.curve import curve_text
 from pytest_kernelperf.report.text import GUARD, guard_command, one_line, printable
 from pytest_kernelperf.report.view import change_text, fills_text
 
@@ -21,9 +22,14 @@ def render_details(run: Run, *, warnings_only: bool = False) -> str:
 
     ``warnings_only``: the failing cases' messages are shown elsewhere, as pytest shows them.
     """
-    shown = (record for record in run.records if needs_details(record))
     command = guard_command(run)
-    return "\n".join(failure_text(record, command) for record in shown if not (warnings_only and record.decision.fails))
+    shown = [
+        record for record in run.records if needs_details(record) and not (warnings_only and record.decision.fails)
+    ]
+    curves = [curve for curve in run.curves if curve.decision.fails and not warnings_only]
+    return "\n".join(
+        [*(failure_text(record, command) for record in shown), *(curve_text(curve, command) for curve in curves)]
+    )
 
 
 def needs_details(record: Record) -> bool:

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from pytest_kernelperf import units
-from pytest_kernelperf.model import Comparison, DeviceFacts, Frozen, LaunchFill, Record, Run, Verdict
+from pytest_kernelperf.model import Comparison, CurveRecord, DeviceFacts, Frozen, LaunchFill, Record, Run, Verdict
+from pytest_kernelperf.report.curve import curve_note
 from pytest_kernelperf.report.text import one_line
 
 COLUMNS = (
@@ -53,11 +54,11 @@ def view_of(run: Run) -> TableView:
     for record in run.records:
         if not record.mutation_of:
             kernels.setdefault(record.case.kernel, []).append(record)
-    tables = tuple(_table(kernel, records, run.device) for kernel, records in sorted(kernels.items()))
+    tables = tuple(_table(kernel, records, run.device, run.curves) for kernel, records in sorted(kernels.items()))
     return TableView(_device(run), tables)
 
 
-def _table(kernel: str, records: Iterable[Record], device: DeviceFacts) -> KernelTable:
+def _table(kernel: str, records: Iterable[Record], device: DeviceFacts, curves: Iterable[CurveRecord]) -> KernelTable:
     ordered = sorted(records, key=lambda record: record.case.tokens)  # variants as the run has them
     rated = any(record.operations is not None for record in ordered)
     skipped = [one_line(r.decision.reason) for r in ordered if r.decision.verdict is Verdict.SKIPPED]
@@ -74,6 +75,7 @@ def _table(kernel: str, records: Iterable[Record], device: DeviceFacts) -> Kerne
                 if not note.startswith(UNTIMED)
             ),
             *_untimed(ordered),
+            *(curve_note(curve) for curve in curves if curve.kernel == kernel),
         ),
     )
 

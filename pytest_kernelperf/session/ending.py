@@ -18,7 +18,7 @@ from pytest_kernelperf.baseline.extend import extend
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, Update, update
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import CodeObject, DeviceFacts, Drift, Record, Run, SourceBundle
+from pytest_kernelperf.model import CodeObject, CurveRecord, DeviceFacts, Drift, Record, Run, SourceBundle, Verdict
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.settings import Settings
@@ -69,6 +69,7 @@ def build_run(
     records: Iterable[Record],
     started: datetime,
     drift: Drift | None = None,
+    curves: Iterable[CurveRecord] = (),
 ) -> Run:
     """Put a run together; the records are in their order."""
     return Run(
@@ -81,6 +82,7 @@ def build_run(
         records=tuple(records),
         scripted_clock=settings.clock_script is not None,
         drift=drift,
+        curves=tuple(curves),
     )
 
 
@@ -122,6 +124,7 @@ def _store(
             day=run.started_at[:10],
             tool_version=run.tool_version,
             environment=run.environment,
+            curves=accepted_curves(run, kernel, test),
         )
         try:
             with store.hold(run.device.key):
@@ -142,6 +145,15 @@ def _store(
             failures.append(str(error))
     if not any(line.startswith(("stored", "extended")) for line in lines):
         lines.append("no baseline changed")
+
+
+def accepted_curves(run: Run, kernel: str, test: str) -> frozenset[str]:
+    """Return the variants whose sizes are slower together and were accepted so."""
+    return frozenset(
+        curve.variant
+        for curve in run.curves
+        if (curve.kernel, curve.test) == (kernel, test) and curve.decision.verdict is Verdict.ACCEPTED
+    )
 
 
 def _next_baseline(
