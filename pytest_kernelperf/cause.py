@@ -4,10 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_kernelperf.model import Comparison, Noise
+from pytest_kernelperf.model import Comparison, Noise, StoredComparison
 from pytest_kernelperf.reason import agreed, allowed, changed
 from pytest_kernelperf.stats.agreement import Finding, find
-from pytest_kernelperf.units import describe_change, format_change, format_counted, format_interval
+from pytest_kernelperf.units import describe_change, format_change, format_counted, format_interval, format_probability
+
+_ANEW = "store it anew with --update-baselines=REASON"
+
+
+def stored_alone(stored: StoredComparison, unplayable: str) -> str:
+    """Today's times against stored ones, where the accepted binary does not run here any more."""
+    since = f", since {unplayable}" if unplayable else ""
+    change = describe_change(stored.change_ratio)
+    than = "as" if change == "the same" else "than"
+    processes = format_counted(stored.processes, "process", "processes")
+    said = (
+        f"stored times alone{since}: {change} {than} when the baseline was stored "
+        f"(p = {format_probability(stored.p_value)}, {processes} against "
+        f"{stored.stored_processes} stored on {format_counted(stored.stored_days, 'day')})"
+    )
+    if not stored.gated:
+        return f"not proven, by {said}; {stored.reason}; {_ANEW}"
+    if stored.slower:
+        return f"{said}, which the machine may have done as well; {_ANEW}"
+    return said if stored.not_slower else f"not proven, by {said}; {_ANEW}"
 
 
 def clock(comparison: Comparison) -> str:

@@ -81,7 +81,8 @@ class Evidence(Frozen, frozen=True):
         toolchain: the accepted source compiled today, against the accepted binary.
         toolchain_change: how today's toolchain differs from the one that it was accepted with; empty where it does not.
         toolchain_is_head: the accepted source compiled today gives the very instructions under test.
-        stored: the accepted binary's times today against those stored with it.
+        stored: today's times, the accepted binary's where it was replayed, against those stored with it.
+        unplayable: why the accepted binary does not run here any more; empty where it does.
         update_reason: None: baselines are not updated; else the reason given, which may be empty.
     """
 
@@ -112,6 +113,7 @@ class Evidence(Frozen, frozen=True):
     toolchain_change: str = ""
     toolchain_is_head: bool = False
     stored: StoredComparison | None = None
+    unplayable: str = ""
     update_reason: str | None = None
 
 
@@ -225,14 +227,14 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
         return _decide_slower(comparison, evidence)
     stored = evidence.stored
     if comparison is None and stored is not None and stored.slower:
-        return Decision(Verdict.REGRESSED, True, "slower_than_stored", reason.stored(stored))
+        return Decision(Verdict.REGRESSED, True, "slower_than_stored", cause.stored_alone(stored, evidence.unplayable))
     if replaced is not None and is_slower(replaced):
         against = f"{evidence.replaced_variant or 'the variant'}, which it replaces"
         return Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", reason.slower(replaced, against))
     if not evidence.has_baseline:
         return Decision(Verdict.NEW, False, "new", reason.NEW)
     if comparison is None:
-        return _decide_without_replay(stored)
+        return _decide_without_replay(stored, evidence.unplayable)
     verdict = verdict_of(comparison)
     if verdict is Verdict.IMPROVED and is_clocks_doing(comparison):
         return Decision(Verdict.UNDECIDED, False, "clock", cause.clock(comparison))
@@ -243,12 +245,14 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
     return _decide_undecided(comparison, evidence)
 
 
-def _decide_without_replay(stored: StoredComparison | None) -> Decision:
-    """The accepted binary could not be replayed, so stored numbers are all there is; ungated they only show."""
+def _decide_without_replay(stored: StoredComparison | None, unplayable: str) -> Decision:
+    """The accepted binary could not be replayed, so stored numbers are all there is; what they do not prove fails."""
     if stored is None:
         return Decision(Verdict.UNDECIDED, True, "not_compared", reason.NOT_COMPARED)
-    verdict, code = (Verdict.UNCHANGED, "stored") if stored.gated else (Verdict.UNDECIDED, "not_gated")
-    return Decision(verdict, False, code, reason.stored(stored))
+    sentence = cause.stored_alone(stored, unplayable)
+    if stored.gated and stored.not_slower:
+        return Decision(Verdict.UNCHANGED, False, "stored", sentence)
+    return Decision(Verdict.UNDECIDED, True, "stored_open" if stored.gated else "not_gated", sentence)
 
 
 def _decide_slower(comparison: Comparison, evidence: Evidence) -> Decision:

@@ -380,9 +380,11 @@ class Comparison(Frozen, frozen=True):
 
 
 class StoredComparison(Frozen, frozen=True):
-    """The accepted binary's medians today beside those stored with it; shown, gated only when ``gated``.
+    """Medians of today beside those stored with the accepted binary; shown, gated only when ``gated``.
 
-    ``slower`` only where ``gated``: a slowdown beyond the tolerance is proven. ``reason`` says why it is not gated.
+    ``arm`` is whose medians: the accepted binary's own (``baseline``), or the new code's (``head``) where the accepted
+    binary does not run any more. Only where ``gated``: ``slower``, a slowdown beyond the tolerance is proven;
+    ``not_slower``, it is ruled out. ``reason`` says why it is not gated.
     """
 
     change_ratio: float
@@ -393,6 +395,8 @@ class StoredComparison(Frozen, frozen=True):
     gated: bool
     reason: str = ""
     slower: bool = False
+    not_slower: bool = False
+    arm: Literal["baseline", "head"] = "baseline"
 
 
 class CreepStep(Frozen, frozen=True):

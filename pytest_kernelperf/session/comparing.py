@@ -25,6 +25,7 @@ from pytest_kernelperf.session.timing import (
 )
 from pytest_kernelperf.stats.comparison import middle_time_us
 from pytest_kernelperf.stats.schedule import Look
+from pytest_kernelperf.stats.stored import FEWEST_DAYS, needed_today
 
 
 class Comparing:
@@ -88,6 +89,22 @@ class Comparing:
             stored=compare_with_stored(taken, accepted, policy),
             toolchain=compare_taken(taken, "toolchain", "baseline", policy) if work.recompiled is not None else None,
         )
+
+    def compare_stored_times(self, work: Work, subject: Subject, unplayable: str) -> None:
+        """Time head alone, against the accepted binary's stored times, in as many processes as that test needs."""
+        accepted = work.accepted
+        assert accepted is not None
+        policy = policy_of(work.settings, self._facts.runtime)
+        needed = needed_today(len(accepted.processes), policy.alpha) if accepted.days >= FEWEST_DAYS else None
+        processes = max(work.settings.processes, needed or 0)
+        head = [Arm("head", subject.code, subject.plan)]
+        timed = replace(_timed(work, subject, head, self._tries), mode=accepted.mode)
+        work.taken = taken = Taken()
+        self._start(processes)
+        self._timer.take(taken, timed, Look(processes, FEWEST_BLOCKS, 1.0))
+        self._note(work, taken, None)
+        stored = compare_with_stored(taken, accepted, policy, "head")
+        work.evidence = msgspec.structs.replace(work.evidence, stored=stored, unplayable=unplayable)
 
     def compare_replaced(self, work: Work, subject: Subject, other: Subject) -> None:
         """Time the variant beside the one that it replaces, launch gaps included."""

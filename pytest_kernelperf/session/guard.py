@@ -212,8 +212,23 @@ class Guard:
         if work.accepted is None:
             comparing.time_alone(work, subject, shown_only=self.settings.update_reason is None)
         else:
-            comparing.compare_accepted(work, subject, self._accepted_code(work.accepted))
+            code = self._accepted_code(work.accepted)
+            try:
+                comparing.compare_accepted(work, subject, code)
+            except KernelperfError:
+                unplayable = self._why_unplayable(work, subject, work.accepted, code)
+                if not unplayable:
+                    raise
+                comparing.compare_stored_times(work, subject, unplayable)
         self._busy_in_a_row = self._busy_in_a_row + 1 if work.evidence.contended_by else 0
+
+    def _why_unplayable(self, work: Work, subject: Subject, accepted: BaselineCase, code: CodeObject) -> str:
+        """Run the accepted binary by itself, once its comparison has failed; say why it fails, empty if it does not."""
+        try:
+            self._workers.run(work.spec.case, accepted.plan, code, subject.inputs, tuple(subject.expected))
+        except KernelperfError as error:
+            return f"the accepted binary does not run here any more ({error})"
+        return ""
 
     def _compare_replaced(self, work: Work) -> None:
         """Time the variant beside the one that it replaces, unless it has failed already."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -149,12 +149,15 @@ def compare_taken(
     return msgspec.structs.replace(comparison, cycles_ratio=change_in_cycles(measured, arm, against))
 
 
-def compare_with_stored(taken: Taken, accepted: BaselineCase | None, policy: Policy) -> StoredComparison | None:
-    """Compare the accepted binary's times today with those stored with it: did the machine move?"""
-    today = process_medians_us(taken.measurements, "baseline")
+def compare_with_stored(
+    taken: Taken, accepted: BaselineCase | None, policy: Policy, arm: Literal["baseline", "head"] = "baseline"
+) -> StoredComparison | None:
+    """Compare an arm's times today with those stored: the accepted binary's own say whether the machine moved."""
+    today = process_medians_us(taken.measurements, arm)
     if accepted is None or not today or not taken.usable or any(m.mode != accepted.mode for m in taken.measurements):
         return None
-    return compare_stored(today, [process.median_us for process in accepted.processes], accepted.days, policy)
+    stored_us = [process.median_us for process in accepted.processes]
+    return msgspec.structs.replace(compare_stored(today, stored_us, accepted.days, policy), arm=arm)
 
 
 def policy_of(settings: CaseSettings, runtime: RuntimeName) -> Policy:

@@ -30,9 +30,9 @@ def compare_stored(
 ) -> StoredComparison:
     """Compare process medians of today with the stored ones of the accepted binary (Mann-Whitney, exact).
 
-    The p-value is two-sided: is there a difference? Slower, where it is gated, is a test of its own against the
-    tolerance and the floor, one-sided at ``policy.alpha``. A case with two speeds has both among its stored processes,
-    and ranks do not ask how far apart they are.
+    The p-value is two-sided: is there a difference? Slower and not slower, where it is gated, are tests of their own
+    against the tolerance and the floor, one-sided at ``policy.alpha``. A case with two speeds has both
+    among its stored processes, and ranks do not ask how far apart they are.
 
     Args:
         today_us: the median time in us in each process of this run, of the accepted binary or of the head.
@@ -56,7 +56,10 @@ def compare_stored(
     p_value = float(stats.mannwhitneyu(today_us, stored_us, alternative="two-sided", method="exact").pvalue)
     reason = _why_not_gated(len(today_us), len(stored_us), stored_days, policy)
     allowed_us = [min(time / (1 + policy.tolerance), time - policy.floor_us) for time in today_us]
-    p_slower = float(stats.mannwhitneyu(allowed_us, stored_us, alternative="greater", method="exact").pvalue)
+    p_slower, p_not_slower = (
+        float(stats.mannwhitneyu(allowed_us, stored_us, alternative=side, method="exact").pvalue)
+        for side in ("greater", "less")
+    )
     return StoredComparison(
         change_ratio=change_ratio,
         p_value=p_value,
@@ -66,6 +69,7 @@ def compare_stored(
         gated=not reason,
         reason=reason,
         slower=not reason and p_slower <= policy.alpha,
+        not_slower=not reason and p_not_slower <= policy.alpha,
     )
 
 

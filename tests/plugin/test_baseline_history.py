@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timezone
 from typing import Any
 
 FACTOR = "if (i < n) y[i] = factor * x[i];"
@@ -32,7 +31,7 @@ def test_small_accepted_steps_add_up_and_are_said_with_their_reasons(stored: Any
     slow_down(stored, 2, 3)
     result = stored.guard(*PRECISE, "--update-baselines=rounding")
     assert result.ret == 0
-    today = datetime.now(timezone.utc).date().isoformat()
+    today = "????-??-??"
     said = f"6.1 % slower than the figure accepted on {today}, in 2 accepted steps, beyond the budget of 5 %: "
     result.stdout.fnmatch_lines([f"*plain at 8 tokens: creep: {said}+3 % on {today} (router), +3 % by this change"])
     result = stored.guard(*PRECISE)
@@ -78,11 +77,11 @@ def test_steps_survive_an_entry_of_a_release_that_knew_none(stored: Any) -> None
 def test_baselines_gain_processes_of_another_day_and_of_each_day_once(stored: Any) -> None:
     """--extend-baselines times identical cases too and adds today's processes of the accepted binary, nothing else."""
     path = stored.baseline()
-    today = datetime.now(timezone.utc).date().isoformat()
-    earlier = path.read_text().replace(today, "2026-01-05")
+    earlier = path.read_text().replace(stored_day(stored), "2026-01-05")
     path.write_text(earlier)
     result = stored.guard("--extend-baselines")
     assert result.ret == 0
+    today = stored.run_file()["started_at"][:10]
     result.stdout.fnmatch_lines(
         ["extended scale plain at 8 tokens: 3 -> 6 processes, 1 -> 2 days; the accepted binary *"]
     )
@@ -113,14 +112,19 @@ def test_unchanged_entries_stay_to_the_byte_under_an_update(stored: Any) -> None
 def test_a_regressed_case_gains_no_processes(stored: Any) -> None:
     """It fails as always, and its entry stays."""
     path = stored.baseline()
-    today = datetime.now(timezone.utc).date().isoformat()
-    path.write_text(path.read_text().replace(today, "2026-01-05"))
+    path.write_text(path.read_text().replace(stored_day(stored), "2026-01-05"))
     slow_down(stored, 1, 30)
     result = stored.guard("--extend-baselines")
     assert result.ret == 1
     result.stdout.fnmatch_lines(["left     scale plain at 8 tokens: regressed: gains processes once that is settled"])
     grown = {(c["variant"], c["tokens"]): len(c["processes"]) for c in json.loads(path.read_text())["cases"]}
     assert grown == {("plain", 1): 3, ("plain", 8): 3, ("strided", 1): 6, ("strided", 8): 6}
+
+
+def stored_day(stored: Any) -> str:
+    """Return the day on which the fixture's baselines were stored."""
+    day: str = json.loads(stored.baseline().read_text())["cases"][0]["accepted_at"]
+    return day
 
 
 def days(case: dict[str, Any]) -> dict[str, Any]:

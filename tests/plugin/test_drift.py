@@ -68,6 +68,21 @@ def test_a_machine_that_moved_is_a_warning_with_what_changed(stored_by_five: Any
         )
 
 
+def test_a_run_of_changed_kernels_asks_with_the_three_processes_it_takes(stored_by_five: Any) -> None:
+    """Cases that are clear stop there; their accepted binaries still tell that the machine moved."""
+    for kernel in ("scale", "scale_strided"):
+        text = (stored_by_five.path / "scale.hip").read_text()
+        begin = text.index("y[i] = factor * x[i];", text.index(f"void {kernel}("))
+        changed = text[:begin] + "y[i] = x[i] * factor + 0.0f * i;" + text[begin + len("y[i] = factor * x[i];") :]
+        (stored_by_five.path / "scale.hip").write_text(changed)
+    move_machine(stored_by_five, 10.8)
+    result = stored_by_five.guard(*FIVE)
+    assert result.ret == 0
+    drift = stored_by_five.run_file()["drift"]
+    assert (drift["moved"], drift["cases"], drift["processes"], drift["alpha"]) == (True, 4, 3, 0.001)
+    result.stdout.fnmatch_lines(["warning: the machine moved: the accepted binaries of 4 cases are *"])
+
+
 def test_a_machine_that_stayed_is_not_mentioned(stored_by_five: Any) -> None:
     """Identical code on the same machine; what changed of the facts alone is no warning."""
     change_fact(stored_by_five, "driver", "Linux 5.4.0")

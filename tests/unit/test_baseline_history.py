@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -78,3 +79,11 @@ def test_the_budget_is_the_settings() -> None:
         creep = creep_of(accepted(1.05), allowed)
         assert creep is not None
         assert creep.exceeded == exceeded
+
+
+def test_a_strangers_ratios_do_not_overflow() -> None:
+    """A thousand steps of a billion are allowed by the file's limits."""
+    creep = creep_of(accepted(*[1e9] * 1000), 0.05)
+    assert creep is not None
+    assert creep.exceeded
+    assert math.isfinite(creep.change_ratio)

@@ -179,8 +179,9 @@ def test_a_baseline_without_any_comparison_fails_closed() -> None:
 @pytest.mark.parametrize(
     ("stored", "verdict", "code", "fails"),
     [
-        (STORED, Verdict.UNDECIDED, "not_gated", False),
-        (msgspec.structs.replace(STORED, gated=True, reason=""), Verdict.UNCHANGED, "stored", False),
+        (STORED, Verdict.UNDECIDED, "not_gated", True),
+        (msgspec.structs.replace(STORED, gated=True, reason=""), Verdict.UNDECIDED, "stored_open", True),
+        (msgspec.structs.replace(STORED, gated=True, reason="", not_slower=True), Verdict.UNCHANGED, "stored", False),
         (
             msgspec.structs.replace(STORED, gated=True, reason="", slower=True),
             Verdict.REGRESSED,
@@ -192,8 +193,11 @@ def test_a_baseline_without_any_comparison_fails_closed() -> None:
 def test_stored_times_decide_only_where_nothing_was_replayed(
     stored: StoredComparison, verdict: Verdict, code: str, fails: bool
 ) -> None:
-    """And gate only when there are enough of them; beside a comparison they are a note on the machine."""
-    decision = decide(evidence(stored=stored))
+    """And gate only when there are enough of them, else fail as not proven; beside a comparison they are a note on the
+    machine."""
+    decision = decide(evidence(stored=stored, unplayable="it does not load"))
+    assert "stored times alone, since it does not load: 5 % slower than when the baseline was" in decision.reason
+    assert ("--update-baselines=REASON" in decision.reason) == fails
     assert (decision.verdict, decision.code, decision.fails) == (verdict, code, fails)
     assert decide(evidence(stored=stored, comparison=SAME)).verdict is Verdict.UNCHANGED
 

@@ -15,7 +15,7 @@ from scripted_workers import FACTS
 
 from pytest_kernelperf import Floor, Launch
 from pytest_kernelperf.baseline.store import BaselineStore
-from pytest_kernelperf.errors import CompileError, WorkerCrashed, WorkerHung
+from pytest_kernelperf.errors import CompileError, DeviceError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.model import Verdict
 from pytest_kernelperf.session.ending import build_run, end_run
@@ -390,6 +390,84 @@ def test_changed_inputs_cannot_be_compared_and_fail(bench: Bench) -> None:
     assert record.decision.verdict is Verdict.FAILED
     assert "buffer x in the shape and type that it had" in record.decision.reason
     assert "--update-baselines" in record.decision.reason
+
+
+def hold_days(bench: Bench, *days: str) -> None:
+    """Let the stored case have five processes of each of these days, and be unloadable from now on."""
+    store = BaselineStore(bench.settings.baselines)
+    baseline = store.read(FACTS.key, "k")
+    assert baseline is not None
+    case = baseline.cases[0]
+    processes = tuple(msgspec.structs.replace(process, day=day) for day in days for process in case.processes)
+    store.write(
+        FACTS.key,
+        msgspec.structs.replace(baseline, cases=(msgspec.structs.replace(case, processes=processes),)),
+        {},
+        {},
+    )
+    measure, run = bench.workers.measure, bench.workers.run
+    accepted = case.object_digest
+
+    def measure_unless_old(process: int, request: Any, inputs: Any) -> Any:
+        if any(arm.code.digest == accepted for arm in request.arms):
+            raise DeviceError("hipModuleLoadData: no kernel image for this device")
+        return measure(process, request, inputs)
+
+    def run_unless_old(case: Any, plan: Any, code: Any, inputs: Any, outputs: Any) -> Any:
+        if code.digest == accepted:
+            raise DeviceError("hipModuleLoadData: no kernel image for this device")
+        return run(case, plan, code, inputs, outputs)
+
+    bench.workers.measure, bench.workers.run = measure_unless_old, run_unless_old  # type: ignore[method-assign]
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.requests.clear()
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "code"),
+    [(1.0, Verdict.UNCHANGED, "stored"), (1.2, Verdict.REGRESSED, "slower_than_stored")],
+)
+def test_stored_times_gate_where_the_accepted_binary_does_not_run_any_more(
+    bench: Bench, ratio: float, verdict: Verdict, code: str
+) -> None:
+    """From three days' processes on, in as many of today as their test needs: 15 stored ones take seven."""
+    bench.accept("plain")
+    hold_days(bench, "2026-01-02", "2026-01-03", "2026-01-04")
+    bench.workers.time_us = slower(ratio)
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.code) == (verdict, code)
+    assert "does not run here any more (hipModuleLoadData: no kernel image" in record.decision.reason
+    assert len(bench.workers.requests) == 7
+    assert record.stored is not None
+    assert (record.stored.arm, record.stored.gated, record.stored.stored_days) == ("head", True, 3)
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1.5])
+def test_with_fewer_days_stored_times_are_shown_and_the_case_is_not_proven(bench: Bench, ratio: float) -> None:
+    """Never regressed by them, and never passed by them."""
+    bench.accept("plain")
+    hold_days(bench, "2026-01-02", "2026-01-03")
+    bench.workers.time_us = slower(ratio)
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.code, record.decision.fails) == (
+        Verdict.UNDECIDED,
+        "not_gated",
+        True,
+    )
+    assert "not gated: 10 stored processes from 2 days, at least 10 from 3 days are needed" in record.decision.reason
+    assert "--update-baselines=REASON" in record.decision.reason
+
+
+def test_a_failure_that_is_not_the_accepted_binarys_is_not_blamed_on_it(bench: Bench) -> None:
+    """The head fails while it is timed, and the accepted binary runs: the case failed."""
+    bench.accept("plain")
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+
+    def fail(process: int, request: Any, inputs: Any) -> Any:
+        raise WorkerCrashed("the worker died of signal 11")
+
+    bench.workers.measure = fail  # type: ignore[method-assign]
+    assert bench.check().decision.verdict is Verdict.CRASHED
 
 
 def test_full_times_identical_cases_too(bench: Bench) -> None:

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.stats.drift import ALPHA, FEWEST_CASES, CaseTimes, find_drift
+from pytest_kernelperf.stats.drift import ALPHA, ALPHA_FEW, FEWEST_CASES, CaseTimes, find_drift
 
 DATA = Path(__file__).parents[1] / "data" / "h200"
 SPLITS = 400
@@ -32,31 +32,34 @@ def medians(mode: str) -> dict[tuple[str, int], list[float]]:
 
 
 def split(
-    mode: str, seed: int, stored: int, shift: float = 1.0, cases: tuple[tuple[str, int], ...] = ()
+    mode: str, seed: int, stored: int, shift: float, cases: tuple[tuple[str, int], ...], today: int
 ) -> list[CaseTimes]:
-    """Five processes drawn for today, their times shifted, and others drawn as the stored ones."""
+    """Processes drawn for today, their times shifted, and others drawn as the stored ones."""
     order = np.random.default_rng(seed).permutation(20)
     times = medians(mode)
     return [
         CaseTimes(
-            {f"process {n}": times[case][p] * shift for n, p in enumerate(order[:5])},
-            {f"2026-01-0{1 + n // 5}, process {n % 5}": times[case][p] for n, p in enumerate(order[5 : 5 + stored])},
+            {f"process {n}": times[case][p] * shift for n, p in enumerate(order[:today])},
+            {
+                f"2026-01-0{1 + n // 5}, process {n % 5}": times[case][p]
+                for n, p in enumerate(order[today : today + stored])
+            },
         )
         for case in cases or times
     ]
 
 
-def moved(mode: str, stored: int, shift: float = 1.0, cases: tuple[tuple[str, int], ...] = ()) -> float:
+def moved(mode: str, stored: int, shift: float = 1.0, cases: tuple[tuple[str, int], ...] = (), today: int = 5) -> float:
     """How often the test says so, over many ways to split the processes."""
-    found = [find_drift(split(mode, seed, stored, shift, cases), 0.01) for seed in range(SPLITS)]
+    found = [find_drift(split(mode, seed, stored, shift, cases, today), 0.01) for seed in range(SPLITS)]
     return sum(drift is not None and drift.moved for drift in found) / SPLITS
 
 
 @pytest.mark.parametrize("mode", ["graph", "queued", "loop"])
-@pytest.mark.parametrize("stored", [5, 15])
-def test_identical_code_on_one_machine_moves_no_more_often_than_alpha(mode: str, stored: int) -> None:
+@pytest.mark.parametrize(("today", "stored"), [(5, 5), (5, 15), (3, 5), (3, 3)])
+def test_identical_code_on_one_machine_moves_no_more_often_than_alpha(mode: str, today: int, stored: int) -> None:
     """All cases together, the two-speed one among them; 2.33 standard deviations are allowed for the splits drawn."""
-    assert moved(mode, stored) <= ALPHA + 2.33 * math.sqrt(ALPHA * (1 - ALPHA) / SPLITS)
+    assert moved(mode, stored, today=today) <= ALPHA + 2.33 * math.sqrt(ALPHA * (1 - ALPHA) / SPLITS)
 
 
 def test_a_move_of_two_percent_is_seen_in_graph_mode_and_never_imagined() -> None:
@@ -64,6 +67,8 @@ def test_a_move_of_two_percent_is_seen_in_graph_mode_and_never_imagined() -> Non
     assert moved("graph", 5) == 0
     assert moved("graph", 5, 1.02) == 1
     assert moved("graph", 15, 1 / 1.02) == 1
+    assert moved("graph", 5, today=3) == 0
+    assert moved("graph", 5, 1.02, today=3) >= 0.99
 
 
 def test_a_two_speed_case_does_not_make_a_drift_among_two_steady_ones() -> None:
@@ -121,7 +126,7 @@ def test_a_change_within_the_tolerance_is_none(change: float) -> None:
     ("cases", "processes", "reason"),
     [
         (2, 5, "2 cases timed, at least 3 are needed"),
-        (3, 3, "3 processes against 3 stored cannot show it at alpha 0.01, the smallest p is 0.1"),
+        (3, 2, "2 processes against 2 stored, at least 3 of each are needed"),
     ],
 )
 def test_too_little_says_why_it_says_nothing(cases: int, processes: int, reason: str) -> None:
@@ -131,6 +136,17 @@ def test_too_little_says_why_it_says_nothing(cases: int, processes: int, reason:
     assert drift is not None
     assert (drift.moved, drift.p_value, drift.reason) == (False, 1.0, reason)
     assert drift.change_ratio == pytest.approx(2)
+
+
+def test_few_processes_must_lie_apart_completely_and_by_students_test() -> None:
+    """As scipy says it; one process of today among the stored ones, and nothing is proven."""
+    stored = {f"{n}": 10 + 0.01 * n for n in range(5)}
+    for today, apart in (({"a": 10.5, "b": 10.51, "c": 10.53}, True), ({"a": 10.5, "b": 10.51, "c": 10.03}, False)):
+        drift = find_drift([CaseTimes(today, stored)] * 3, 0.01)
+        assert drift is not None
+        p_value = stats.ttest_ind(np.log(list(today.values())), np.log(list(stored.values()))).pvalue
+        assert drift.p_value == pytest.approx(p_value if apart else 1.0)
+        assert (drift.moved, drift.alpha) == (apart, ALPHA_FEW)
 
 
 def test_without_cases_there_is_no_question() -> None:
