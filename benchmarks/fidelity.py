@@ -6,8 +6,8 @@ Both sides use the same kernels, method, rounds and gate (``lesson/by_hand.cu``)
   sample by sample in random order. What a process is like falls on both alike, so that this shows how true the
   guard's method is.
 - **apart**: the hand-written program and the guard's worker in fresh processes, two of each for every layout of the
-  buffers, one at a time. This shows what somebody else would find, and how far each side's own two processes are
-  apart. (Where buffers lie beside each other decides up to 2 % of a time, so both sides lay them out alike.)
+  buffers, one at a time. This shows what somebody else would find, and how far each side's own processes are apart.
+  (Where buffers lie beside each other decides up to 2 % of a time, so both sides take the same padding.)
 
 The hand-written loop launches by ``cuLaunchKernel``, as the guard does; a loop of ``<<<>>>`` is shown beside it.
 
@@ -15,7 +15,7 @@ Beside them: nvbench's Python package, a plain launch loop in Python over hip-py
 how long the guard takes for 32 new cases from nothing.
 
 Exit status: 0; or 1 where a case is more than 1 % off in one process, or apart although the hand-written program's own
-two processes agree within 1 % in every layout, or was not measured; or 2 where there is nothing to compare with (no
+processes agree within 1 %, or was not measured; or 2 where there is nothing to compare with (no
 GPU, no nvcc).
 """
 

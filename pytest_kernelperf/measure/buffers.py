@@ -12,9 +12,9 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from pytest_kernelperf.measure.outputs import same_bytes
 from pytest_kernelperf.runtime.hip import Buffer, Device, Stream
 
 Array = npt.NDArray[Any]
@@ -87,7 +87,7 @@ class SharedBuffers:
 
     def find_changed(self, names: frozenset[str]) -> frozenset[str]:
         """Return which of some buffers no longer hold their input, bit for bit."""
-        return frozenset(name for name in names if not _same_bytes(self.download(name), self._inputs[name]))
+        return frozenset(name for name in names if not same_bytes(self.download(name), self._inputs[name]))
 
     def download(self, name: str) -> Array:
         """Return a copy of a buffer, with its input's dtype and shape."""
@@ -107,13 +107,3 @@ def choose_padding(seed: int | None, name: str) -> int:
         return 0
     lot = random.Random(f"{seed}/{name}")
     return lot.randrange(1, MOST_PADDING_STEPS + 1) if lot.random() < 0.5 else 0
-
-
-def _same_bytes(one: Array, other: Array) -> bool:
-    # Bytes, since NaN differs from itself; eight at a time where they can be, since buffers are large.
-    flat, against = one.reshape(-1).view(np.uint8), np.ascontiguousarray(other).reshape(-1).view(np.uint8)
-    whole = flat.size // 8 * 8
-    return bool(
-        np.array_equal(flat[:whole].view(np.uint64), against[:whole].view(np.uint64))
-        and np.array_equal(flat[whole:], against[whole:])
-    )

@@ -57,8 +57,8 @@ def row(lesson: Any, guard: list[float], by_hand: list[float]) -> Any:
 
 def test_sides_that_differ_by_less_than_one_percent_agree(lesson: Any) -> None:
     """They are compared layout by layout: one that is slower for both sides says nothing of either."""
-    found = row(lesson, [2.01, 2.01, 4.02, 4.02], [2.0, 2.0, 4.0, 4.0])
-    assert found.ratio == pytest.approx(1.005)
+    found = row(lesson, [2.008, 2.008, 2.018, 2.018], [2.0, 2.0, 2.01, 2.01])
+    assert found.ratio == pytest.approx(1.004, abs=1e-4)
     assert found.verdict == "within 1 %"
     assert not found.off
 
@@ -70,10 +70,11 @@ def test_a_difference_beyond_one_percent_is_said(lesson: Any) -> None:
     assert one_of_three.verdict == "within 1 %"
 
 
-def test_processes_that_disagree_with_each_other_prove_nothing(lesson: Any) -> None:
-    """Where the hand-written program's own two are apart in some layout, both spreads stand in place of a verdict."""
-    found = row(lesson, [2.2, 2.2, 2.2, 2.2], [2.0, 2.0, 2.0, 2.1])
-    assert found.verdict == "by hand up to 5.0% apart, guard 0.0%"
+@pytest.mark.parametrize("by_hand", [[2.0, 2.0, 2.0, 2.1], [2.0, 2.0, 2.1, 2.1]])
+def test_processes_that_disagree_with_each_other_prove_nothing(lesson: Any, by_hand: list[float]) -> None:
+    """Where the hand-written program's own are apart, by chance or by layout, both spreads are shown."""
+    found = row(lesson, [2.2, 2.2, 2.2, 2.2], by_hand)
+    assert found.verdict == "by hand 5.0% apart, guard 0.0%"
     assert not found.off
 
 
