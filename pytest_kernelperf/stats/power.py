@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pytest_kernelperf.model import Frozen
-from pytest_kernelperf.stats.agreement import FEWEST_PROCESSES, majority, ruling_out
+from pytest_kernelperf.stats.agreement import FEWEST_PROCESSES, majority, may_oppose, ruling_out
 from pytest_kernelperf.stats.schedule import Look
 
 CAUGHT = 0.95
@@ -91,12 +91,12 @@ def _slower_from(effect: Array, shown: Array, allowed: float, look: Look) -> Arr
 
     count = look.processes
     enough = np.sort(shown - effect, axis=1)[:, majority(count) - 1]
-    none_faster = np.max(-shown - effect, axis=1)
+    unopposed = np.sort(-shown - effect, axis=1)[:, count - 1 - may_oppose(count)]
     error = np.std(effect, axis=1, ddof=1) / math.sqrt(count)
     on_average = allowed - np.mean(effect, axis=1) + float(special.stdtrit(count - 1, 1 - look.agreement_alpha)) * error
     if 2.0**-count <= look.agreement_alpha:
         on_average = np.minimum(on_average, np.max(allowed - effect, axis=1))
-    called: Array = np.maximum(np.maximum(enough, none_faster), on_average)
+    called: Array = np.maximum(np.maximum(enough, unopposed), on_average)
     return called
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from pytest_kernelperf.model import Comparison
-from pytest_kernelperf.stats.agreement import Finding, find, majority, p_over_processes, ruling_out
+from pytest_kernelperf.stats.agreement import Finding, find, majority, may_oppose, p_over_processes, ruling_out
 
 BASE: dict[str, Any] = {
     "arm": "head",
@@ -46,6 +46,18 @@ def test_most_processes_must_show_a_change(processes: int, needed: int) -> None:
 def test_four_of_five_processes_must_rule_a_slowdown_out(processes: int, needed: int) -> None:
     """Nothing is called unchanged because most of it is."""
     assert ruling_out(processes) == needed
+
+
+@pytest.mark.parametrize(("processes", "opposed"), [(3, 0), (5, 0), (9, 0), (10, 1), (19, 1), (64, 6)])
+def test_only_among_many_processes_may_one_in_ten_show_the_opposite(processes: int, opposed: int) -> None:
+    """Fewer than ten have to be of one mind."""
+    assert may_oppose(processes) == opposed
+    for contrary, finding in ((opposed, Finding.SLOWER), (opposed + 1, Finding.OPEN)):
+        slower = processes - contrary
+        details = {"processes": processes, "needed": majority(processes), "slower": slower, "faster": contrary}
+        assert find(Comparison(**{**BASE, **details, "p_slower": 0.01})) is (
+            finding if slower >= majority(processes) else Finding.OPEN
+        )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_kernelperf.stats.agreement import Finding, find, majority, p_over_processes, ruling_out
+from pytest_kernelperf.stats.agreement import Finding, find, majority, may_oppose, p_over_processes, ruling_out
 from pytest_kernelperf.stats.comparison import compare_pairs
 from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.power import CAUGHT, Sharpness, caught_from, smallest_caught
@@ -77,7 +77,7 @@ def is_called(effects: Array, shown: Array, looks: Sequence[Look], slowdown: flo
     for look in looks:
         changes, shows = slowdown + effects[: look.processes], shown[: look.processes]
         slower, faster = int(np.sum(changes >= shows)), int(np.sum(changes <= -shows))
-        if slower >= majority(look.processes) and not faster:
+        if slower >= majority(look.processes) and faster <= may_oppose(look.processes):
             if p_over_processes((changes - ALLOWED).tolist()) <= look.agreement_alpha:
                 return True
         elif np.sum(changes - ALLOWED <= ALLOWED - shows) >= ruling_out(look.processes):
@@ -89,9 +89,9 @@ def is_called(effects: Array, shown: Array, looks: Sequence[Look], slowdown: flo
 def test_each_draws_limit_is_where_the_rule_begins_to_call_it(spread: float) -> None:
     """Just above it is called, and nowhere on a grid below it."""
     random = np.random.default_rng(6)
-    effects = random.standard_t(2, (60, 8)) * spread
-    shown = ALLOWED + random.uniform(0.0005, 0.02, (60, 8))
-    looks = SCHEDULE.by_processes
+    looks = plan(POLICY, most_processes=12, looks_at_blocks=1).looks
+    effects = random.standard_t(2, (60, 12)) * spread
+    shown = ALLOWED + random.uniform(0.0005, 0.02, (60, 12))
     limits = caught_from(effects, shown, ALLOWED, looks)
     for effect, shows, smallest in zip(effects, shown, limits, strict=True):
         assert is_called(effect, shows, looks, smallest + 1e-9)
