@@ -30,10 +30,10 @@ def stored_alone(stored: StoredComparison, unplayable: str) -> str:
     return said if stored.not_slower else f"not proven, by {said}; {_ANEW}"
 
 
-def clock(comparison: Comparison) -> str:
+def clock(comparison: Comparison, against: str = "the baseline") -> str:
     """The time changed and the cycles did not: not what the code does, but how fast the device ran."""
     return (
-        f"the clock, not the code: {changed(comparison, 'the baseline')}, while its device cycles changed by "
+        f"the clock, not the code: {changed(comparison, against)}, while its device cycles changed by "
         f"{format_change(comparison.cycles_ratio)}; run again, or, should it be that it draws more power, let arms "
         "dwell with kernelperf_dwell_s = 1, so that this counts"
     )

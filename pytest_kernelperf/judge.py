@@ -230,6 +230,8 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
         return Decision(Verdict.REGRESSED, True, "slower_than_stored", cause.stored_alone(stored, evidence.unplayable))
     if replaced is not None and is_slower(replaced):
         against = f"{evidence.replaced_variant or 'the variant'}, which it replaces"
+        if is_clocks_doing(replaced) and not evidence.dwell_s:
+            return Decision(Verdict.INVALID, True, "clock", cause.clock(replaced, against))
         return Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", reason.slower(replaced, against))
     if not evidence.has_baseline:
         return Decision(Verdict.NEW, False, "new", reason.NEW)

@@ -476,7 +476,10 @@ class LaunchFill(Frozen, frozen=True):
 
 
 class Record(Frozen, frozen=True):
-    """All about one case in one run."""
+    """All about one case in one run.
+
+    ``toolchain``: the accepted source, compiled today, against the accepted binary; it decides nothing by itself.
+    """
 
     case: CaseId
     test: str
@@ -504,6 +507,7 @@ class Record(Frozen, frozen=True):
     mutation_of: str = ""
     cache: Cache = "warm"
     creep: Creep | None = None
+    toolchain: Comparison | None = None
 
 
 class CurveRecord(Frozen, frozen=True):

@@ -66,3 +66,9 @@ class MeasureRequest(Frozen, frozen=True):
     cold_bytes: int = 0
     dwell_us: float = 0.0
     root_pid: int = 0
+
+    @property
+    def longest_dwell_s(self) -> float:
+        """How long arms may dwell in all, in seconds: blocks are taken again as often as they were asked for at most,
+        and all of them twice more while times still move."""
+        return 2 * 3 * self.blocks * len(self.arms) * self.dwell_us / 1e6

@@ -86,7 +86,7 @@ def _numbers(record: Record) -> Iterator[tuple[str, str]]:
         stored = ", stored with the baseline" if record.time_is_stored else ""
         cold = " with cold caches" if record.cache == "cold" else ""
         yield "time", f"{units.format_time(record.time_us)} in {record.mode} mode{cold}{stored}"
-    for comparison in record.comparisons:
+    for comparison in (*record.comparisons, *([record.toolchain] if record.toolchain else ())):
         yield from _comparison(comparison)
     if any(fill.starved for fill in record.fills):
         yield "workgroups/CUs", fills_text(record.fills)

@@ -56,22 +56,22 @@ def gpus(library: str = LIBRARY) -> tuple[Gpu, ...]:
 
 
 def open_state(bus_id: str, library: str = LIBRARY) -> Callable[[], GpuState | None]:
-    """A function that says how the GPU at a PCI address is, asked anew each time; it never raises."""
+    """A function that says what holds down the clock of the GPU at a PCI address, asked anew each time.
+
+    It never raises, and asks for no more than that: some questions take milliseconds, and it is asked between samples.
+    """
     try:
         nvml = ctypes.CDLL(library)
         handle = ctypes.c_void_p()
         started = nvml.nvmlInit_v2() == 0
-        found = started and nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(handle)) == 0
-    except (OSError, AttributeError):
-        found = False
-    return (lambda: _state_or_none(nvml, handle)) if found else (lambda: None)
-
-
-def _state_or_none(nvml: Any, handle: ctypes.c_void_p) -> GpuState | None:
-    try:
-        return _state(nvml, handle)
-    except AttributeError:  # an older library has not all of it
-        return None
+        if not started or nvml.nvmlDeviceGetHandleByPciBusId_v2(bus_id.encode(), ctypes.byref(handle)) != 0:
+            return lambda: None
+        limit_mw = _ask(nvml, "EnforcedPowerLimit", handle)
+        _reasons(nvml, handle)
+    except (OSError, AttributeError):  # not installed, or too old to say
+        return lambda: None
+    limit_w = None if limit_mw is None else limit_mw / 1e3
+    return lambda: GpuState("NVML", power_limit_w=limit_w, throttled_by=_reasons(nvml, handle))
 
 
 def _gpu(nvml: Any, index: int) -> Gpu | None:

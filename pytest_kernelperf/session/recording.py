@@ -52,13 +52,14 @@ def record_of(work: Work, test: str) -> Record:
         mutation_of=work.spec.mutation_of,
         notes=(*judge.notes_of(work.evidence), *_resource_notes(work), *work.notes),
         comparisons=_comparisons(work.evidence),
+        toolchain=work.evidence.toolchain,
         stored=work.evidence.stored,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
 
 
 def _comparisons(evidence: Evidence) -> tuple[Comparison, ...]:
-    found = (evidence.comparison, evidence.replaced, evidence.toolchain)
+    found = (evidence.comparison, evidence.replaced)
     return tuple(comparison for comparison in found if comparison is not None)
 
 

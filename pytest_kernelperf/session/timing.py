@@ -94,8 +94,9 @@ class Timer:
         """Take what is missing until ``look``'s processes have its blocks; a disturbed process is measured again."""
         waiting = [process for process in range(look.processes) if taken.blocks_of(process) < look.blocks]
         for attempt in range(timed.tries):
+            disturbed = bool(taken.contended_by)
             taken.tries, taken.contended_by, taken.spoiled, taken.spoiled_code = attempt + 1, "", "", ""
-            if attempt:
+            if attempt and disturbed:  # what spoils samples otherwise does not go away by waiting
                 self._sleep(PAUSES_S[min(attempt, len(PAUSES_S)) - 1])
             for process in tuple(waiting):
                 again = ", again" if attempt or taken.blocks_of(process) else ""

@@ -173,7 +173,8 @@ class WorkerPool:
         """
         rooted = msgspec.structs.replace(request, root_pid=request.root_pid or self._root_pid)
         message = Measure(rooted, SharedInputs(inputs.layout, inputs.digest))
-        reply, _ = self._ask(process, message, self._limits.measure_s, str(request.case), inputs)
+        limit_s = self._limits.measure_s + request.longest_dwell_s
+        reply, _ = self._ask(process, message, limit_s, str(request.case), inputs)
         answer = _expect(reply, Measured)
         self._note(answer.profilers)
         return answer.measurement

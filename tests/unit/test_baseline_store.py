@@ -68,6 +68,24 @@ def test_what_is_written_is_read(store: BaselineStore) -> None:
     assert store.files() == (store.root / KEY / f"{KERNEL}.json",)
 
 
+def test_a_file_is_read_once_while_it_stays_as_it_is(store: BaselineStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: cases of a kernel share what was read; a write, another file's length or its loss is noticed."""
+    read = []
+    monkeypatch.setattr(store_module, "read_file", lambda path: (read.append(path), read_file(path))[1])
+    store.write(KEY, *content("one"))
+    read.clear()
+    assert [reasons(store) for _ in range(3)] == ["one"] * 3
+    assert len(read) == 1
+    store.write(KEY, *content("two"))
+    assert [reasons(store), reasons(store)] == ["two"] * 2
+    path = store.path(KEY, KERNEL)
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(BaselineError):
+        store.read(KEY, KERNEL)
+    path.unlink()
+    assert store.read(KEY, KERNEL) is None
+
+
 def test_writing_the_same_again_changes_no_file(store: BaselineStore) -> None:
     """Claim: nothing is rewritten that already stands."""
     store.write(KEY, *content("one"))

@@ -356,6 +356,16 @@ def test_a_time_that_rose_while_cycles_did_not_is_the_clocks_doing() -> None:
     assert "kernelperf_dwell_s = 1" in decision.reason
 
 
+def test_a_variant_that_only_the_clock_makes_slower_than_the_replaced_one_is_not_blamed() -> None:
+    """As beside the baseline; after dwelling it counts."""
+    slower = comparison(against="replaced", cycles_ratio=1.001)
+    decision = decide(evidence(comparison=SAME, replaced=slower, replaced_variant="separate"))
+    assert (decision.verdict, decision.code) == (Verdict.INVALID, "clock")
+    assert "33.1 % slower than separate, which it replaces" in decision.reason
+    dwelt = decide(evidence(comparison=SAME, replaced=slower, replaced_variant="separate", dwell_s=1.0))
+    assert dwelt.verdict is Verdict.SLOWER_THAN_REPLACED
+
+
 def test_after_dwelling_the_clock_is_the_codes_doing() -> None:
     """Each arm had the clock that its own power leaves it."""
     decision = decide(evidence(comparison=comparison(cycles_ratio=1.001), dwell_s=1.0))

@@ -426,6 +426,19 @@ def test_arms_dwell_before_each_sample_on_restored_buffers() -> None:
     assert len([entry for entry in clock.log if entry[0] == "time" and entry[2] == "graph"]) == 2 + 8 + 8 * 50
 
 
+def test_dwelling_is_under_watch_too() -> None:
+    """A block whose arms dwell for 250 ms each is more than a window: each of four has its own."""
+    probe = Probe([Activity(1.0) for _ in range(9)])
+    measure(msgspec.structs.replace(REQUEST, dwell_us=250_000.0), tools_of(Clock(Buffers()), probe=probe))
+    assert len(probe.windows) == 9 - 1 - 4
+
+
+def test_how_long_arms_may_dwell_is_known_beforehand() -> None:
+    """29 blocks of two arms at a second each, taken again as often as they may be, are no hung worker."""
+    assert REQUEST.longest_dwell_s == 0
+    assert msgspec.structs.replace(REQUEST, blocks=29, dwell_us=1e6).longest_dwell_s == 348
+
+
 def test_a_clock_that_stands_still_while_an_arm_dwells_ends_it_too() -> None:
     """Batches are counted as well as timed."""
     clock = Clock(Buffers(), spent_us=0.0)

@@ -16,10 +16,10 @@ from pytest_kernelperf.model import Verdict
 class NewToolchain:
     """A bench with an accepted case, whose compiler was replaced since by one that makes other instructions."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *accepted: str) -> None:
         self.bench = Bench(folder)
         self.set_compiler("19.1")
-        self.bench.accept("plain")
+        self.bench.accept(*(accepted or ("plain",)))
         self.bench.workers.requests.clear()
         self.bench.workers.compiled.clear()
         self.set_compiler("20.0")
@@ -74,8 +74,10 @@ def test_a_change_beside_a_new_toolchain_is_told_from_it(new: NewToolchain) -> N
     record = new.bench.check()
     assert (record.decision.verdict, record.decision.code) == (Verdict.REGRESSED, "slower")
     assert new.arms() == [["head", "baseline", "toolchain"]] * 3
-    assert [(c.arm, c.against) for c in record.comparisons] == [("head", "baseline"), ("toolchain", "baseline")]
-    assert record.comparisons[1].change_ratio == pytest.approx(1.031, rel=1e-3)
+    assert [(c.arm, c.against) for c in record.comparisons] == [("head", "baseline")]
+    assert record.toolchain is not None
+    assert (record.toolchain.arm, record.toolchain.against) == ("toolchain", "baseline")
+    assert record.toolchain.change_ratio == pytest.approx(1.031, rel=1e-3)
     (note,) = [note for note in record.notes if "toolchain" in note]
     assert note.startswith(
         "the toolchain (compiler 19.1 -> 20.0): the accepted source, compiled today, is 3.1 % slower"
@@ -93,6 +95,16 @@ def test_a_toolchain_that_makes_the_same_of_the_accepted_source_is_cleared(tmp_p
     record = bench.check()
     assert [[arm.name for arm in request.arms] for request in bench.workers.requests] == [["head", "baseline"]] * 3
     assert any("the toolchain changed (driver 560.9 -> 570.1) and makes the same" in note for note in record.notes)
+
+
+def test_an_accepted_source_is_compiled_once_for_all_its_cases(tmp_path: Path) -> None:
+    """Beside the source under test."""
+    new = NewToolchain(tmp_path, "plain", "fused")
+    new.bench.source.write_text(SOURCE.replace(" v1", " v2"))
+    guard = new.bench.guard()
+    for name in ("plain", "fused"):
+        guard.check(new.bench.spec(name), new.bench.settings.case, "test_k.py")
+    assert len(new.bench.workers.compiled) == 2
 
 
 def test_an_accepted_source_that_no_longer_compiles_is_said(new: NewToolchain) -> None:

@@ -1,0 +1,1 @@
+"""What ``benchmarks/guard.py`` guards: a suite of kernels made in a folder, that counts what is asked of it."""
