@@ -18,6 +18,7 @@ from pytest_kernelperf.runtime.toolchain import Toolchain, cuda_headers
 MOST_LOG_CHARACTERS = 1_000_000
 _UNDEFINED = re.compile(r"^.*\berror: undefined (?:\w+ )?symbol: (.+)$", re.MULTILINE)
 _UNKNOWN_TARGET = re.compile(r"unsupported|unknown target|invalid target|not a valid|unrecognized", re.IGNORECASE)
+_NO_LINKER = re.compile(r"\blld\b.*(?:doesn't exist|not found|No such file)")
 _NO_ROCM = re.compile(r"cannot find (?:ROCm|HIP)")
 _COMMENT_OR_TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 
@@ -59,7 +60,10 @@ def _refusal(words: str, main: str) -> str:
     """The compiler's first error; where the linker misses something, what to do about that."""
     missing = _UNDEFINED.search(words)
     if missing is None:
-        return first_error(words, main)
+        said = first_error(words, main)
+        return (
+            f"{said}: install lld (Debian: lld-19), which links code for AMD GPUs" if _NO_LINKER.search(said) else said
+        )
     return (
         f"{missing[1].strip()} is not in it, so it is another file's, as -fgpu-rdc allows: include what it needs, or "
         "guard the linked code object (hipcc -fgpu-rdc --hip-link --cuda-device-only)"

@@ -32,7 +32,7 @@ from pytest_kernelperf.runtime.code import make_code
 from pytest_kernelperf.runtime.compile import describe_code
 from pytest_kernelperf.runtime.device_build import build_device, launches_kernels
 from pytest_kernelperf.runtime.library import Chosen
-from pytest_kernelperf.runtime.toolchain import find_toolchain
+from pytest_kernelperf.runtime.toolchain import Toolchain, find_toolchain
 from pytest_kernelperf.source import collect_bundle, read_ready_object
 from pytest_kernelperf.worker.array import InputSet
 from pytest_kernelperf.worker.pool import WorkerPool
@@ -238,6 +238,17 @@ def test_a_clang_that_the_project_names_may_be_without_rocm(pool: WorkerPool) ->
     named = shutil.which("clang++-19") or ""
     bundle = msgspec.structs.replace(engine(), build=DeviceBuild(named, "gfx1151"))
     assert "checked against its code by clang++" in pool.compile(bundle, ("scale<float>",)).cannot_run
+
+
+def test_a_missing_linker_is_named_with_its_package(tmp_path: Path) -> None:
+    """clang comes without lld, and code for AMD GPUs is linked with nothing else."""
+    compiler = tmp_path / "clang++"
+    compiler.write_text(
+        '#!/bin/sh\necho "clang++: error: unable to execute command: Executable \\"lld\\" doesn\'t exist!"\nexit 1\n'
+    )
+    compiler.chmod(0o755)
+    with pytest.raises(CompileError, match=r"\"lld\" doesn't exist!: install lld \(Debian: lld-19\)"):
+        build_device(Toolchain(str(compiler), "clang", bare=True), engine(), "gfx1151")
 
 
 def test_a_project_that_was_not_configured_is_told_so(pool: WorkerPool) -> None:
