@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if options.live:
                 folder = options.keep or Path(scratch)
                 about = sample_into(folder, options)
+            if options.sample_only:
+                return 0
             record = judge(read_folder(folder), options, about)
     except (FileError, KernelperfError) as error:
         print(f"verdicts: {error}", file=sys.stderr)
@@ -185,10 +187,13 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     more.add_argument("--busy", nargs="+", choices=("cpu", "device"), default=[], help="loads beside us, on purpose")
     more.add_argument("--believe-all", action="store_true", help="measure beside whoever is there: nothing is invalid")
     more.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the samples there, for --data")
+    more.add_argument("--sample-only", action="store_true", help="with --keep: count later, by --data")
     more.add_argument("--name", default="live", help="name of the file in that folder (default live)")
     options = parser.parse_args(argv)
     if not all(0 <= tolerance < 1 for tolerance in options.tolerance):
         parser.error(f"--tolerance is a share such as 0.01 for 1 %, not {options.tolerance}")
+    if options.sample_only and not (options.live and options.keep):
+        parser.error("--sample-only needs --live and --keep FOLDER")
     if options.group < 3 or options.groups < 1:
         parser.error("--group is at least 3 and --groups at least 1")
     return options
