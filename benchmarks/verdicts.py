@@ -44,7 +44,7 @@ from pytest_kernelperf.stats.policy import Policy
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 NOTHING_TO_COUNT = 2
-DESIGN = re.compile(r"(\d+)((?:\+[\d.]+%)*)(?:\+(\d+)b)?")
+DESIGN = re.compile(r"(\d+)((?:\+[\d.]+%)*)(?:\+(\d+)b)?(?:@(\d+))?")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -85,7 +85,7 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     how = How(
         schedule=schedule_for(policies[0], options.group),
         policies=policies,
-        rounds=options.rounds,
+        reads_clock=not options.quick,
         target_us=options.target_us,
         warm_up_us=options.warm_up_us,
         believe_all=options.believe_all,
@@ -103,6 +103,7 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         seed=options.seed,
         per_generation=options.per_generation,
         contended=bool(options.busy),
+        check_outputs=not options.quick,
     )
 
     def say(text: str) -> None:
@@ -146,12 +147,13 @@ def now() -> str:
 
 
 def design(text: str) -> live.Design:
-    """``3`` copies; ``2+0.75%+1.5%``: and one each that is so much slower; ``2+4b``: and four other builds."""
+    """``3`` copies; ``2+0.75%+1.5%``: one each more that is so much slower; ``2+4b``: four other builds; ``9@66``: 66
+    rounds a sample."""
     found = DESIGN.fullmatch(text)
     if not found or int(found[1]) < 1 or (found[1] == "1" and not found[2] and not found[3]):
         raise argparse.ArgumentTypeError(f"expected copies and slowdowns such as 3, 2+0.75%+1.5% or 2+4b, not {text!r}")
     slowdowns = tuple(float(share.rstrip("%")) / 100 for share in found[2].split("+")[1:])
-    return live.Design(int(found[1]), slowdowns, int(found[3] or 0))
+    return live.Design(int(found[1]), slowdowns, int(found[3] or 0), int(found[4]) if found[4] else None)
 
 
 def parse(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -181,7 +183,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     more.add_argument("--checks", type=int, default=10**9, help="stop after so many checks of identical code")
     more.add_argument("--seconds", type=float, default=60.0, help="stop sampling after so long (default 60)")
     more.add_argument("--per-generation", type=int, default=40, help="measurements before processes are replaced")
-    more.add_argument("--rounds", type=int, help="rounds a sample (default as the guard)")
+    more.add_argument("--quick", action="store_true", help="neither read clocks nor verify outputs, which costs time")
     more.add_argument("--target-us", type=float, help="longest sample in us (default as the guard)")
     more.add_argument("--warm-up-us", type=float, help="longest warm-up in us (default as the guard)")
     more.add_argument("--busy", nargs="+", choices=("cpu", "device"), default=[], help="loads beside us, on purpose")

@@ -41,17 +41,22 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Design:
-    """The arms of one measurement: copies of the same code, copies that are slowed, and other builds (how many)."""
+    """The arms of one measurement: copies of the same code, copies that are slowed, and other builds (how many).
+
+    ``rounds`` a sample; None: as the guard sizes it.
+    """
 
     copies: int
     slowdowns: tuple[float, ...] = ()
     builds: int = 0
+    rounds: int | None = None
 
     @property
     def name(self) -> str:
         """As `--design` gives it."""
         slowed = "".join(f"+{100 * share:g}%" for share in self.slowdowns)
-        return f"{self.copies}{slowed}" + (f"+{self.builds}b" if self.builds else "")
+        rounds = f"@{self.rounds}" if self.rounds else ""
+        return f"{self.copies}{slowed}" + (f"+{self.builds}b" if self.builds else "") + rounds
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class Options:
     seed: int
     per_generation: int
     contended: bool = False
+    check_outputs: bool = True
 
     @property
     def wants_builds(self) -> bool:
@@ -150,8 +156,10 @@ def open_subjects(pool: WorkerPool, facts: DeviceFacts, options: Options, say: S
                 builds[build] = pool.compile(changed, names)
             except CompileError as error:
                 say(f"  {name}: no build {build} ({str(error).splitlines()[0][:100]})")
+        smallest = InputSet.create(kernel.compute_inputs(min(kernel.tokens)))
+        outputs = tuple(kernel.compute_reference(min(kernel.tokens), smallest))
+        smallest.close()
         for case, inputs, plan in cases:
-            outputs = tuple(kernel.compute_reference(case.tokens, inputs))
             subject = Subject(case, plan, inputs, outputs, {PLAIN: builds[PLAIN]})
             yield replace(subject, codes=dict(equal_builds(pool, subject, builds, say)))
 
@@ -191,13 +199,19 @@ def plan_variants(kernel: Kernel, tokens: int, facts: DeviceFacts) -> Iterator[t
 def deal(
     subjects: Sequence[Subject], options: Options, generator: random.Random
 ) -> Iterator[tuple[Subject, Mode, Design]]:
-    """Every case in every mode and design, in random order, for ever."""
-    everything = [
-        (subject, mode, design) for subject in subjects for mode in options.modes for design in options.designs
-    ]
+    """Every case in every mode and design, for ever: kernels in random order, and each one's cases in random order.
+
+    One kernel's cases follow each other, since loading a code object takes a GPU as long as measuring its case.
+    """
+    kernels: dict[str, list[tuple[Subject, Mode, Design]]] = {}
+    for subject in subjects:
+        kernels.setdefault(subject.id.kernel, []).extend(
+            (subject, mode, design) for mode in options.modes for design in options.designs
+        )
     while True:
-        generator.shuffle(everything)
-        yield from everything
+        for name in generator.sample(list(kernels), len(kernels)):
+            generator.shuffle(kernels[name])
+            yield from kernels[name]
 
 
 def take_generation(
@@ -213,7 +227,9 @@ def take_generation(
                 start_workers(pool, subject, options.how.schedule.first.processes)
             arms = make_arms(subject, design, random.Random(f"{options.seed}/{session.generations}/{number}"))
             just_arms = [arm for arm, _ in arms]
-            taking = Taking(pool, subject.id, mode, just_arms, subject.inputs, subject.outputs, options.how)
+            outputs = subject.outputs if options.check_outputs else ()
+            how = replace(options.how, rounds=design.rounds)
+            taking = Taking(pool, subject.id, mode, just_arms, subject.inputs, outputs, how)
             try:
                 taking.run()
             except NotMeasured as reason:
@@ -243,7 +259,7 @@ def make_arms(subject: Subject, design: Design, generator: random.Random) -> lis
         arms.append((Arm(f"copy{copy}", own(plain, f"copy{copy}"), subject.plan), {"copy": copy}))
     for number, share in enumerate(design.slowdowns):
         name = f"slowed{number}"
-        arms.append((Arm(name, own(plain, name), subject.plan, 1 + share), {"copy": 0}))
+        arms.append((Arm(name, own(plain, name), subject.plan, 1 + share), {"copy": number}))
     others = [build for build in subject.codes if build != PLAIN]
     for build in generator.sample(others, min(design.builds, len(others))):
         arms.append((Arm(build, subject.codes[build], subject.plan), {"copy": 0, "build": build}))

@@ -40,6 +40,7 @@ class How:
     target_us: float | None = None
     warm_up_us: float | None = None
     believe_all: bool = False
+    reads_clock: bool = True
     seed: int = 1
 
 
@@ -97,6 +98,7 @@ class Taking:
                 target_us=self.how.target_us,
                 warm_up_us=self.how.warm_up_us,
                 check_outputs=self.outputs,
+                reads_clock=self.how.reads_clock,
                 root_pid=EVERYBODY if self.how.believe_all else 0,
             )
             try:

@@ -49,6 +49,7 @@ class MeasureRequest(Frozen, frozen=True):
         cold_bytes: rounds must not find their arguments in caches of this size (bytes of all levels before memory), so
             each takes the next of several copies; 0: caches stay warm.
         dwell_us: how long each arm runs, untimed, before each of its samples.
+        reads_clock: whether the device's clock is read after each sample, which takes a tenth of a millisecond.
         root_pid: the process whose tree counts as our own when activity on the machine is judged.
     """
 
@@ -65,6 +66,7 @@ class MeasureRequest(Frozen, frozen=True):
     check_outputs: tuple[str, ...] = ()
     cold_bytes: int = 0
     dwell_us: float = 0.0
+    reads_clock: bool = True
     root_pid: int = 0
 
     @property

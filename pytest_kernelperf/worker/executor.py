@@ -136,7 +136,9 @@ class Executor:
         shared.upload()
         target_us, warm_up_us, max_rounds = _DEFAULTS[self._device.chosen.name]
         buffers = self._rotate(request, shared, max_rounds) if request.cold_bytes else shared
-        clock = LoopStopwatch(self._open_loop(), self._load, buffers.copies, self._read_clock)
+        clock = LoopStopwatch(
+            self._open_loop(), self._load, buffers.copies, self._read_clock if request.reads_clock else lambda: None
+        )
         try:
             measurement = measure(
                 request,
