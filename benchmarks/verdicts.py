@@ -109,11 +109,13 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    with busy(options.busy, options.runtime):
-        session = live.sample(wanted, say)
+    def keep(session: live.Session) -> None:
+        if session.rows:
+            write_file(folder / f"{options.name}{SUFFIX}", session.rows)
+
     folder.mkdir(parents=True, exist_ok=True)
-    if session.rows:
-        write_file(folder / f"{options.name}{SUFFIX}", session.rows)
+    with busy(options.busy, options.runtime):
+        session = live.sample(wanted, say, keep)
     facts = session.facts
     reasons: dict[str, int] = {}
     for sentence in session.refused:

@@ -119,8 +119,12 @@ class Session:
     seconds: float = 0.0
 
 
-def sample(options: Options, say: Say) -> Session:
-    """Take samples until the budget is spent. Raises ``KernelperfError`` where nothing can be measured at all."""
+def sample(options: Options, say: Say, keep: Callable[[Session], None]) -> Session:
+    """Take samples until the budget is spent; ``keep`` is called after every generation.
+
+    Raises:
+        KernelperfError: nothing can be measured at all.
+    """
     with WorkerPool(options.runtime) as pool:
         facts = pool.facts()
         subjects = list(open_subjects(pool, facts, options, say))
@@ -130,6 +134,7 @@ def sample(options: Options, say: Say) -> Session:
     try:
         while not budget.spent:
             take_generation(session, measurements, options, budget)
+            keep(session)
             say(
                 f"  generation {session.generations}: {budget.taken} checks of identical code, "
                 f"{len(session.refused)} not measured, {time.monotonic() - budget.began:.0f} s"
@@ -224,7 +229,7 @@ def take_generation(
                 break
             subject, mode, design = next(measurements)
             if not number:
-                start_workers(pool, subject, options.how.schedule.first.processes)
+                start_workers(pool, subject, options.how.schedule.most.processes)
             arms = make_arms(subject, design, random.Random(f"{options.seed}/{session.generations}/{number}"))
             just_arms = [arm for arm, _ in arms]
             outputs = subject.outputs if options.check_outputs else ()
@@ -241,7 +246,7 @@ def take_generation(
 
 
 def start_workers(pool: WorkerPool, subject: Subject, processes: int) -> None:
-    """Start the first workers at once; each runs a plan, so that its device is open before anything is timed."""
+    """Start all workers that may be asked at once; each runs a plan, so that its device is open before any timing."""
 
     def start(process: int) -> None:
         pool.run(subject.id, subject.plan, subject.codes[PLAIN], subject.inputs, subject.outputs, process=process)

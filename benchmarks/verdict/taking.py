@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ import numpy as np
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, Measurement, Mode
-from pytest_kernelperf.stats.comparison import pair_samples
 from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.sequence import Look, Schedule
 from pytest_kernelperf.worker.array import InputSet
@@ -56,6 +54,7 @@ class Taking:
     outputs: tuple[str, ...]
     how: How
     taken: dict[int, list[Measurement]] = field(default_factory=dict)
+    times_us: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
 
     def run(self) -> None:
         """Take looks until every arm is clear at every policy. Raises ``NotMeasured``."""
@@ -108,13 +107,18 @@ class Taking:
             reason = measurement.contended_by or measurement.invalid or measurement.fallback
             if not reason:
                 before.append(measurement)
+                for sample in measurement.samples:
+                    arms_us = self.times_us.setdefault(process, {}).setdefault(sample.arm, {})
+                    arms_us[sample.block] = sample.time_us
                 return
         raise NotMeasured(reason)
 
     def pairs(self, name: str, process: int) -> Pair:
-        """An arm's times beside the first arm's in one process."""
-        new, old = pair_samples(self.taken.get(process, []), name, self.arms[0].name)
-        return Pair(np.array(new), np.array(old))
+        """An arm's times beside the first arm's in one process, block by block."""
+        of = self.times_us.get(process, {})
+        new, old = of.get(name, {}), of.get(self.arms[0].name, {})
+        blocks = sorted(new.keys() & old.keys())
+        return Pair(np.array([new[block] for block in blocks]), np.array([old[block] for block in blocks]))
 
     def wanted_by(self, name: str) -> Look | None:
         """The look that some policy needs for an arm; None where all are clear, or no look is left."""
@@ -124,8 +128,7 @@ class Taking:
 
     def samples(self, process: int, name: str) -> dict[str, Any]:
         """What a line says of one arm: rounds, times and blocks; no times where the process did not take it."""
-        samples = itertools.chain.from_iterable(measurement.samples for measurement in self.taken[process])
-        own = sorted((sample.block, sample.time_us) for sample in samples if sample.arm == name)
+        own = sorted(self.times_us[process].get(name, {}).items())
         return {
             "rounds": self.taken[process][0].rounds,
             "blocks": [block for block, _ in own],

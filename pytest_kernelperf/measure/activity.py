@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -90,6 +90,22 @@ def read_snapshot(root: Path, cpus: frozenset[int], time_s: float) -> Snapshot:
                 continue
             processes[process.pid] = process
     return Snapshot(time_s, busy, steal, processes)
+
+
+def read_lines(root: Path, pids: Iterable[int], time_s: float) -> Snapshot:
+    """Read ``<pid>/stat`` of some processes and of their parents, up to the first: all, that takes 14 ms for 300."""
+    processes: dict[int, Process] = {}
+    waiting = list(pids)
+    while waiting:
+        pid = waiting.pop()
+        if pid in processes or pid < 1:
+            continue
+        try:
+            processes[pid] = parse_process((root / str(pid) / "stat").read_text(errors="replace"))
+        except (OSError, ValueError, IndexError):
+            continue
+        waiting.append(processes[pid].parent)
+    return Snapshot(time_s, 0, 0, processes)
 
 
 def parse_stat(text: str, cpus: frozenset[int]) -> tuple[int, int]:
@@ -226,21 +242,24 @@ class GpuActivity:
 
     def start(self) -> None:
         """Begin a window."""
-        self._before = read_snapshot(self._root, frozenset(), self._clock())
+        self._before = read_lines(self._root, self._list_users(), self._clock())
 
     def stop(self) -> Activity:
         """End it, and say who else used the GPU in it."""
         if self._before is None:
             return Activity(0.0)
-        before, after = self._before, read_snapshot(self._root, frozenset(), self._clock())
-        users = frozenset(self._list_users()) & frozenset(after.processes)
-        users -= own_tree(after.processes, self._root_pid)
+        listed = self._list_users()
+        before, after = self._before, read_lines(self._root, listed, self._clock())
+        users = (frozenset(listed) & frozenset(after.processes)) - own_tree(after.processes, self._root_pid)
         window_s = max(after.time_s - before.time_s, 1e-9)
-        used = sum(
-            after.processes[pid].own_ticks - (before.processes[pid].own_ticks if pid in before.processes else 0)
-            for pid in users
-        )
+        used = sum(self._used(before.processes.get(pid), after.processes[pid], window_s) for pid in users)
         foreign_s = used / self._ticks_per_s
         busiest = name_busiest(before, after, users)
         contended = self._policy.exceeded(foreign_s, window_s)
         return Activity(window_s, foreign_s / window_s, 0.0, busiest, busiest if contended else "")
+
+    def _used(self, before: Process | None, after: Process, window_s: float) -> float:
+        """Ticks of a user in the window; one that opened the GPU in it was busy doing so, for as long as it can be."""
+        if before is None:
+            return min(after.own_ticks, window_s * self._ticks_per_s)
+        return after.own_ticks - before.own_ticks

@@ -166,6 +166,20 @@ def test_an_open_gpu_context_that_does_nothing_does_not_contend(tmp_path: Path) 
         assert probe.stop().contended_by == contended
 
 
+def test_who_opens_the_gpu_in_the_window_is_busy_for_as_long_as_that(tmp_path: Path) -> None:
+    """What it used before is not known, so no more than the window counts; a child of ours never does."""
+    times, users = iter([0.0, 1.0]), iter([(11,), (11, 12, 90)])
+    probe = GpuActivity(10, lambda: next(users), tmp_path, clock=lambda: next(times))
+    ours = {10: stat_line(10, "pytest", 1, 5), 11: stat_line(11, "worker", 10, 11)}
+    write_proc(tmp_path, 0, ours)
+    probe.start()
+    late = {12: stat_line(12, "worker", 11, 12, own=9 * TICKS), 90: stat_line(90, "llama", 1, 90, own=50 * TICKS)}
+    write_proc(tmp_path, 0, ours | late)
+    found = probe.stop()
+    assert found.contended_by == "pid 90 (llama)"
+    assert found.foreign_cores == pytest.approx(1.0)
+
+
 def test_the_real_proc_can_be_read() -> None:
     """This machine's files have the form that is expected, and this process is in its own tree."""
     snapshot = read_snapshot(Path("/proc"), frozenset(CPUS), 0.0)
