@@ -35,6 +35,7 @@ from verdict.load import busy
 from verdict.ours import schedule_for
 from verdict.report import show, summarise, summarise_ours
 from verdict.rows import SUFFIX, FileError, Row, read_folder, write_file
+from verdict.subjects import all_kernels
 from verdict.taking import How
 from verdict.work import check_all
 
@@ -93,7 +94,7 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     )
     wanted = live.Options(
         runtime=options.runtime,
-        kernels=tuple(options.kernels or live.all_kernels()),
+        kernels=tuple(options.kernels or all_kernels()),
         tokens=tuple(options.tokens or ()),
         modes=tuple(options.modes),
         designs=tuple(options.designs),

@@ -10,7 +10,7 @@ import numpy as np
 
 from pytest_kernelperf.model import Mode, Verdict
 from pytest_kernelperf.stats.policy import Policy
-from verdict.contrasts import Array, Case, Contrast, Kind, Suite
+from verdict.contrasts import Array, Case, Contrast, Kind, Suite, Taker
 from verdict.groups import choose_groups, choose_sides
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
 from verdict.peers import PEERS, Peer
@@ -31,7 +31,7 @@ class Check:
     kind: Kind
     case: Case
     what: str
-    run: tuple[tuple[int, ...], ...]
+    run: tuple[tuple[Taker, ...], ...]
     alarmed: bool
     verdict: str = ""
     truth: Truth | None = None
@@ -39,7 +39,7 @@ class Check:
     @property
     def processes(self) -> tuple[tuple[str, int], ...]:
         """Processes by file: numbers mean nothing beyond it."""
-        return tuple((self.suite.file, process) for side in self.run for process in side)
+        return tuple((self.suite.file, process) for side in self.run for process, _ in side)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def check_ours(contrasts: Iterable[Contrast], plan: Plan) -> Iterator[Check]:
             yield _check(NAME, contrast, (group,), verdict is Verdict.REGRESSED, verdict.value, truth)
 
 
-def our_verdict(contrast: Contrast, group: Sequence[int], plan: Plan) -> Verdict:
+def our_verdict(contrast: Contrast, group: Sequence[Taker], plan: Plan) -> Verdict:
     """What the guard says of a group of processes; live samples were taken look by look, and are followed so."""
     policy = Policy(tolerance=plan.tolerance)
     pairs = [contrast.pairs[process] for process in group]
@@ -77,12 +77,12 @@ def our_verdict(contrast: Contrast, group: Sequence[int], plan: Plan) -> Verdict
     return follow(pairs, cast(Mode, contrast.suite.mode), policy, schedule).verdict
 
 
-def our_groups(contrast: Contrast, plan: Plan) -> Sequence[tuple[int, ...]]:
+def our_groups(contrast: Contrast, plan: Plan) -> Sequence[tuple[Taker, ...]]:
     """The processes that were alive together; else groups of those that there are, at least three."""
     if contrast.generations:
         return [group for group in contrast.generations if len(group) >= FEWEST_PROCESSES]
-    size = min(plan.group, len(contrast.processes))
-    return choose_groups(contrast.processes, size, plan.groups, plan.seed) if size >= FEWEST_PROCESSES else []
+    size = min(plan.group, len(contrast.takers))
+    return choose_groups(contrast.takers, size, plan.groups, plan.seed) if size >= FEWEST_PROCESSES else []
 
 
 def check_peers(contrasts: Sequence[Contrast], plan: Plan, peers: Sequence[Peer] = PEERS) -> Iterator[Check]:
@@ -92,7 +92,7 @@ def check_peers(contrasts: Sequence[Contrast], plan: Plan, peers: Sequence[Peer]
         if contrast.kind == "other code" or (contrast.kind == "identical" and contrast.what != "copy 1"):
             continue  # further copies are the same two processes again
         for peer in peers:
-            for old, new in choose_sides(contrast.processes, peer.processes, plan.groups, plan.seed):
+            for old, new in choose_sides(contrast.takers, peer.processes, plan.groups, plan.seed):
                 truth = truth_of(contrast, {*old, *new}) if contrast.kind == "slowed" else None
                 sides = [usable(contrast.pairs[p].old for p in old), usable(contrast.pairs[p].new for p in new)]
                 if sides[0] and sides[1]:
@@ -109,7 +109,7 @@ def check_peers_interleaved(
         if contrast.kind in ("alone", "other code"):
             continue
         for peer in peers:
-            for group in choose_groups(contrast.processes, peer.processes, plan.groups, plan.seed):
+            for group in choose_groups(contrast.takers, peer.processes, plan.groups, plan.seed):
                 truth = truth_of(contrast, group) if contrast.kind == "slowed" else None
                 sides = [usable(getattr(contrast.pairs[p], side) for p in group) for side in ("old", "new")]
                 if sides[0] and sides[1]:
@@ -134,7 +134,7 @@ def count_cases(contrasts: Iterable[Contrast]) -> dict[Suite, int]:
 def _check(
     rule: str,
     contrast: Contrast,
-    run: tuple[tuple[int, ...], ...],
+    run: tuple[tuple[Taker, ...], ...],
     alarmed: bool,
     verdict: str,
     truth: Truth | None,

@@ -20,6 +20,10 @@ Key = tuple[str, int, int, int, int]
 """Build, spin cycles, added rounds, copy, and which of several lines that are alike in all of these."""
 
 
+Taker = tuple[int, int]
+"""A process, and which of its turns at a case."""
+
+
 class Suite(NamedTuple):
     """What one run of a guard would hold: the cases of one file in one mode under one condition."""
 
@@ -70,24 +74,24 @@ class Contrast:
     case: Case
     kind: Kind
     what: str
-    pairs: dict[int, Pair]
+    pairs: dict[Taker, Pair]
     injected_ratio: float | None = None
-    log_ratios: dict[int, float] = field(default_factory=dict)
-    generations: tuple[tuple[int, ...], ...] = ()
+    log_ratios: dict[Taker, float] = field(default_factory=dict)
+    generations: tuple[tuple[Taker, ...], ...] = ()
 
     @property
-    def processes(self) -> tuple[int, ...]:
+    def takers(self) -> tuple[Taker, ...]:
         """All processes, in order."""
         return tuple(sorted(self.pairs))
 
 
 def find_contrasts(rows: Iterable[Row]) -> list[Contrast]:
     """All contrasts of the rows; a case whose processes took one arm each is a contrast of it with itself, alone."""
-    cases: dict[tuple[Suite, Case], dict[int, dict[Key, Row]]] = {}
+    cases: dict[tuple[Suite, Case], dict[Taker, dict[Key, Row]]] = {}
     for row, ordinal in by_arm(rows):
         suite = Suite(row.file, row.mode, _condition(row))
         case = Case(row.kernel, row.variant, row.tokens, row.others)
-        arms = cases.setdefault((suite, case), {}).setdefault(row.process, {})
+        arms = cases.setdefault((suite, case), {}).setdefault((row.process, row.turn), {})
         arms.setdefault((*_code(row), row.copy or 0, ordinal), row)
     found = []
     for (suite, case), processes in cases.items():
@@ -114,7 +118,7 @@ def _code(row: Row) -> tuple[str, int, int]:
     return ("" if row.build == "plain" else row.build, row.spin_cycles, row.extra_rounds)
 
 
-def _contrasts_of(suite: Suite, case: Case, processes: dict[int, dict[Key, Row]]) -> list[Contrast]:
+def _contrasts_of(suite: Suite, case: Case, processes: dict[Taker, dict[Key, Row]]) -> list[Contrast]:
     """Every arm against the first of the plainest code."""
     keys = sorted({key for arms in processes.values() for key in arms})
     base = keys[0]
@@ -134,12 +138,13 @@ def _contrasts_of(suite: Suite, case: Case, processes: dict[int, dict[Key, Row]]
     return found
 
 
-def _generations(processes: dict[int, dict[Key, Row]], base: Key) -> tuple[tuple[int, ...], ...]:
-    """Processes by generation, in order; none where the lines do not say."""
-    found: dict[int, list[int]] = {}
-    for process in sorted(processes):
-        found.setdefault(processes[process][base].generation, []).append(process)
-    return () if -1 in found else tuple(tuple(of) for _, of in sorted(found.items()))
+def _generations(processes: dict[Taker, dict[Key, Row]], base: Key) -> tuple[tuple[Taker, ...], ...]:
+    """Processes by generation and turn, in order; none where the lines do not say."""
+    found: dict[tuple[int, int], list[Taker]] = {}
+    for taker in sorted(processes):
+        row = processes[taker][base]
+        found.setdefault((row.generation, row.turn), []).append(taker)
+    return tuple(tuple(of) for (generation, _), of in sorted(found.items()) if generation >= 0)
 
 
 def _pair(new: Row, old: Row) -> Pair:

@@ -9,34 +9,23 @@ code (each copy a code object of its own in the device's memory), ``extra_rounds
 from __future__ import annotations
 
 import random
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
-from lesson.cases import load_kernel
 
-from pytest_kernelperf.errors import CompileError
-from pytest_kernelperf.kernel import Kernel
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Mode, Plan
-from pytest_kernelperf.plan import build_plan
-from pytest_kernelperf.source import collect_bundle
-from pytest_kernelperf.worker.array import InputSet
+from pytest_kernelperf.model import CodeObject, DeviceFacts, Mode
 from pytest_kernelperf.worker.pool import WorkerPool
-from verdict.builds import PLAIN, other_builds
+from verdict.builds import PLAIN
+from verdict.subjects import Say, Subject, open_subjects
 from verdict.taking import How, NotMeasured, Taking
 
-KERNELS = Path(__file__).parents[2] / "kernels"
 MOST_PROCESSES = 100
 """More than any guard takes: processes of a generation are numbered from this times its number on."""
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -57,17 +46,6 @@ class Design:
         slowed = "".join(f"+{100 * share:g}%" for share in self.slowdowns)
         rounds = f"@{self.rounds}" if self.rounds else ""
         return f"{self.copies}{slowed}" + (f"+{self.builds}b" if self.builds else "") + rounds
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A case that can be measured: its plan, inputs, and code by build."""
-
-    id: CaseId
-    plan: Plan
-    inputs: InputSet
-    outputs: tuple[str, ...]
-    codes: dict[str, CodeObject]
 
 
 @dataclass
@@ -127,7 +105,8 @@ def sample(options: Options, say: Say, keep: Callable[[Session], None]) -> Sessi
     """
     with WorkerPool(options.runtime) as pool:
         facts = pool.facts()
-        subjects = list(open_subjects(pool, facts, options, say))
+        wanted = (options.kernels, options.tokens, options.wants_builds)
+        subjects = list(open_subjects(pool, facts, *wanted, say))
     session = Session(facts)
     budget, generator = Budget(options.seconds, options.checks), random.Random(options.seed)
     measurements = deal(subjects, options, generator)
@@ -144,61 +123,6 @@ def sample(options: Options, say: Say, keep: Callable[[Session], None]) -> Sessi
             subject.inputs.close()
     session.seconds = time.monotonic() - budget.began
     return session
-
-
-def open_subjects(pool: WorkerPool, facts: DeviceFacts, options: Options, say: Say) -> Iterator[Subject]:
-    """Compile every kernel, with other builds where a design asks for them, and make inputs and plans."""
-    sys.path.insert(0, str(KERNELS))  # their tests import what lies beside the kernels
-    for name in options.kernels:
-        kernel = load_kernel(KERNELS / name / f"test_{name}.py")
-        tokens = [size for size in kernel.tokens if not options.tokens or size in options.tokens]
-        cases = [case for size in tokens for case in plan_variants(kernel, size, facts)]
-        names = tuple({launch.kernel: None for _, _, plan in cases for launch in plan.launches})
-        bundle = collect_bundle(kernel)
-        builds = {PLAIN: pool.compile(bundle, names)}
-        for build, changed in other_builds(bundle, facts.runtime).items() if options.wants_builds else ():
-            try:
-                builds[build] = pool.compile(changed, names)
-            except CompileError as error:
-                say(f"  {name}: no build {build} ({str(error).splitlines()[0][:100]})")
-        smallest = InputSet.create(kernel.compute_inputs(min(kernel.tokens)))
-        outputs = tuple(kernel.compute_reference(min(kernel.tokens), smallest))
-        smallest.close()
-        for case, inputs, plan in cases:
-            subject = Subject(case, plan, inputs, outputs, {PLAIN: builds[PLAIN]})
-            yield replace(subject, codes=dict(equal_builds(pool, subject, builds, say)))
-
-
-def equal_builds(
-    pool: WorkerPool, subject: Subject, builds: Mapping[str, CodeObject], say: Say
-) -> Iterator[tuple[str, CodeObject]]:
-    """Builds that compute what the plain one computes, bit for bit; the name says where instructions are the same."""
-    wanted = {launch.kernel: builds[PLAIN].kernels[launch.kernel] for launch in subject.plan.launches}
-    expected = run(pool, subject, builds[PLAIN]) if len(builds) > 1 else {}
-    for build, code in builds.items():
-        if build == PLAIN:
-            yield build, code
-            continue
-        found = run(pool, subject, code)
-        if all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected):
-            same = all(code.kernels[name].instruction_digest == of.instruction_digest for name, of in wanted.items())
-            yield f"{build} (same instructions)" if same else build, code
-        else:
-            say(f"  {subject.id}: the build {build} computes something else")
-
-
-def run(pool: WorkerPool, subject: Subject, code: CodeObject) -> dict[str, Any]:
-    """A case's outputs from one build, as bytes."""
-    outputs = pool.run(subject.id, subject.plan, code, subject.inputs, subject.outputs)
-    return {name: np.frombuffer(array.tobytes(), np.uint8) for name, array in outputs.items()}
-
-
-def plan_variants(kernel: Kernel, tokens: int, facts: DeviceFacts) -> Iterator[tuple[CaseId, InputSet, Plan]]:
-    """Every variant at one size, all on the same inputs."""
-    inputs = InputSet.create(kernel.compute_inputs(tokens))
-    for variant in kernel.variants.values():
-        case = CaseId(kernel.name, variant.name, tokens)
-        yield case, inputs, build_plan(case, variant.function, facts, inputs)
 
 
 def deal(
@@ -241,7 +165,7 @@ def take_generation(
                 session.refused.append(f"{subject.id}, {mode}: {reason}")
                 continue
             budget.taken += design.copies - 1
-            session.rows += describe(session, taking, design, arms, options)
+            session.rows += describe(session, number, taking, design, arms, options)
     session.generations += 1
 
 
@@ -279,6 +203,7 @@ def own(code: CodeObject, name: str) -> CodeObject:
 
 def describe(
     session: Session,
+    turn: int,
     taking: Taking,
     design: Design,
     arms: Sequence[tuple[Arm, dict[str, Any]]],
@@ -292,6 +217,7 @@ def describe(
                 yield {
                     "process": session.generations * MOST_PROCESSES + process,
                     "generation": session.generations,
+                    "turn": turn,
                     "mode": taking.taken[process][0].mode,
                     "kernel": taking.case.kernel,
                     "variant": taking.case.variant,
@@ -302,8 +228,3 @@ def describe(
                     **({"contended": True} if options.contended else {}),
                     **samples,
                 }
-
-
-def all_kernels() -> tuple[str, ...]:
-    """All kernels of the project."""
-    return tuple(sorted(path.parent.name for path in KERNELS.glob("*/test_*.py")))

@@ -9,6 +9,7 @@ from tabulate import tabulate
 
 from verdict.checks import Check, Plan
 from verdict.ours import NAME
+from verdict.peers import PEERS
 from verdict.score import by, equally_fast, score
 from verdict.truth import BANDS
 from verdict.work import Checked
@@ -18,7 +19,8 @@ VERSION = 1
 
 def summarise(checked: Checked, plan: Plan, about: Mapping[str, Any]) -> dict[str, Any]:
     """The record that becomes JSON. ``rules`` counts what the guard and the peers would have said in real use."""
-    rules = {NAME: guarded(checked.ours), **by(checked.peers, lambda check: check.rule)}
+    peers = by(checked.peers, lambda check: check.rule)
+    rules = {NAME: guarded(checked.ours)} | {peer.name: peers.get(peer.name, []) for peer in PEERS if peers}
     interleaved = by(guarded(checked.interleaved), lambda check: check.rule)
     return {
         "version": VERSION,

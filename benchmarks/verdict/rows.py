@@ -2,8 +2,9 @@
 
 A line is one arm's samples in one process: ``process``, ``variant``, ``tokens`` and ``us`` (microseconds per round, one
 a sample). ``mode``, ``copy``, ``buffers``, ``order``, ``build``, ``spin_cycles``, ``host_us`` may be there; what
-``--live`` writes has ``kernel``, ``rounds``, ``extra_rounds``, ``contended``, ``generation`` and ``blocks`` (the
-block of each sample) too. Any other field keeps lines apart that differ in it: they are other cases.
+``--live`` writes has ``kernel``, ``rounds``, ``extra_rounds``, ``contended``, ``generation``, ``turn`` (a process may
+take a case several times) and ``blocks`` (the block of each sample) too. Any other field keeps lines apart that differ
+in it: they are other cases.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     extra_rounds: int = 0
     contended: bool = False
     generation: int = -1
+    turn: int = 0
     blocks: tuple[int, ...] = ()
     file: str = ""
     others: tuple[tuple[str, str], ...] = ()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from verdict.contrasts import Contrast
+from verdict.contrasts import Contrast, Taker
 
 BANDS = (("<0.5", 0.005), ("0.5-1", 0.01), ("1-2", 0.02), ("2-5", 0.05), (">5", math.inf))
 FEWEST_OTHERS = 2
@@ -43,11 +43,16 @@ def band_of(ratio: float) -> str:
     return next(name for name, end in BANDS if ratio - 1 < end)
 
 
-def truth_of(contrast: Contrast, tested: Collection[int]) -> Truth | None:
+def truth_of(contrast: Contrast, tested: Collection[Taker]) -> Truth | None:
     """The truth for a check of the processes ``tested``; None where fewer than two others can tell."""
     if contrast.injected_ratio is not None:
         return Truth(*[contrast.injected_ratio] * 3)
-    others = [ratio for process, ratio in contrast.log_ratios.items() if process not in tested and math.isfinite(ratio)]
+    under_test = {process for process, _ in tested}
+    others = [
+        ratio
+        for (process, _), ratio in contrast.log_ratios.items()
+        if process not in under_test and math.isfinite(ratio)
+    ]
     if len(others) < FEWEST_OTHERS:
         return None
     half = float(stats.t.ppf(0.975, len(others) - 1) * stats.sem(others))
