@@ -130,7 +130,7 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         "driver": facts.driver,
         "compiler": facts.compiler,
         "generations": session.generations,
-        "not_measured": len(session.refused),
+        "not_measured": session.unmeasured,
         "seconds": round(session.seconds, 1),
         "busy": list(options.busy),
         "believe_all": options.believe_all,
@@ -183,7 +183,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     more.add_argument("--tokens", type=int, nargs="+", help="these sizes alone")
     more.add_argument("--modes", nargs="+", choices=("graph", "queued", "loop"), default=["graph"])
     more.add_argument("--designs", nargs="+", type=design, default=[design("2"), design("3"), design("2+0.75%+1.5%")])
-    more.add_argument("--checks", type=int, default=10**9, help="stop after so many checks of identical code")
+    more.add_argument("--checks", type=int, default=10**9, help="stop after so many of identical code")
     more.add_argument("--seconds", type=float, default=60.0, help="stop sampling after so long (default 60)")
     more.add_argument("--per-generation", type=int, default=40, help="measurements before processes are replaced")
     more.add_argument("--quick", action="store_true", help="neither read clocks nor verify outputs, which costs time")

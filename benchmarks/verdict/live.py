@@ -50,7 +50,7 @@ class Design:
 
 @dataclass
 class Budget:
-    """When to stop: after so many seconds, or so many checks of identical code, whichever is first."""
+    """When to stop: after so many seconds, or so many checks of identical code, measured or not."""
 
     seconds: float
     checks: int
@@ -88,11 +88,12 @@ class Options:
 
 @dataclass
 class Session:
-    """What was sampled: rows in the files' format, and what was not measured, with the reason."""
+    """What was sampled: rows in the files' format, and what was not measured, with reasons and checks."""
 
     facts: DeviceFacts
     rows: list[dict[str, Any]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    unmeasured: int = 0
     generations: int = 0
     seconds: float = 0.0
 
@@ -116,7 +117,7 @@ def sample(options: Options, say: Say, keep: Callable[[Session], None]) -> Sessi
             keep(session)
             say(
                 f"  generation {session.generations}: {budget.taken} checks of identical code, "
-                f"{len(session.refused)} not measured, {time.monotonic() - budget.began:.0f} s"
+                f"{session.unmeasured} not measured, {time.monotonic() - budget.began:.0f} s"
             )
     finally:
         for subject in subjects:
@@ -163,8 +164,10 @@ def take_generation(
                 taking.run()
             except NotMeasured as reason:
                 session.refused.append(f"{subject.id}, {mode}: {reason}")
+                session.unmeasured += design.copies - 1
                 continue
-            budget.taken += design.copies - 1
+            finally:
+                budget.taken += design.copies - 1
             session.rows += describe(session, number, taking, design, arms, options)
     session.generations += 1
 

@@ -103,15 +103,17 @@ def rule_table(rules: Mapping[str, Any]) -> str:
 
 
 def suite_table(suites: Iterable[Mapping[str, Any]]) -> str:
-    """One line a suite: how often each verdict was given to identical code, and how often slowed code was caught."""
+    """One line a suite: how often each verdict was given to identical and to slowed code, and what was caught."""
     lines = []
     for suite in suites:
-        verdicts = suite["verdicts"].get("identical", {})
         caught = [share(suite["caught"][band]) for band, _ in BANDS]
         cases = suite["false_alarms"]["cases"]
-        said = ", ".join(f"{verdicts[name]} {name}" for name in sorted(verdicts))
-        lines.append([suite["file"], suite["mode"], suite["condition"], f"{cases[0]} of {cases[1]}", said, *caught])
-    headers = ["file", "mode", "condition", "false alarms", "identical code was called"]
+        said = [
+            ", ".join(f"{of[name]} {name}" for name in sorted(of))
+            for of in (suite["verdicts"].get(kind, {}) for kind in ("identical", "slowed"))
+        ]
+        lines.append([suite["file"], suite["mode"], suite["condition"], f"{cases[0]} of {cases[1]}", *said, *caught])
+    headers = ["file", "mode", "condition", "false alarms", "identical code was called", "slowed code was called"]
     return tabulate(lines, headers=[*headers, *(f"{band} %" for band, _ in BANDS)], disable_numparse=True)
 
 
