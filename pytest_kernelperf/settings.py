@@ -58,6 +58,7 @@ class Settings:
 
     ``full``: time cases too whose instructions did not change. ``extend``: and add today's processes of the accepted
     binaries to their baselines.
+    ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
 
@@ -68,6 +69,7 @@ class Settings:
     target: Target | None = None
     case: CaseSettings = CaseSettings()
     full: bool = False
+    sparing: bool = False
     extend: bool = False
     update_reason: str | None = None
     case_timeout_s: float = 120.0

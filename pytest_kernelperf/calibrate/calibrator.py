@@ -178,7 +178,7 @@ class Calibrator:
     def _measure(self, case: _Case) -> Record:
         """One group of fresh processes, which measure the case in every mode."""
         self._fresh()
-        self._guard.settings = replace(self._settings, update_reason=None, full=True)
+        self._guard.settings = replace(self._settings, update_reason=None, full=True, sparing=True)
         policy = policy_of(case.settings, self._guard.facts.runtime)
         gate = case.settings.mode
         for mode in (gate, *(mode for mode in self._wish.modes if mode != gate)):

@@ -268,7 +268,7 @@ class Guard:
             lambda: self._workers.profilers,
             1 if self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
             self._workers.start,
-            thorough=self.settings.full or self.settings.update_reason is not None,
+            thorough=(self.settings.full and not self.settings.sparing) or self.settings.update_reason is not None,
         )
 
 
