@@ -87,7 +87,7 @@ def once(tmp_path: Path, **options: Any) -> Bench:
 
 
 def test_identical_copies_are_unchanged_in_every_mode(bench: Bench) -> None:
-    """Claim: three fresh processes, which is where the guard begins, three contrasts among four copies, one group a mode, no alarm."""
+    """Claim: three fresh processes, where the guard begins, three contrasts among four copies, no alarm."""
     outcome = bench.visit("plain")
     assert outcome.calibration is not None
     assert [(case.mode, case.gate) for case in outcome.calibration.cases] == [
