@@ -113,7 +113,8 @@ def busy(scene: Scene) -> Answer:
         raise CannotSetOff("the clock is scripted, and with it who else is active")
     with busy_device(scene.runtime) as pid:
         run = scene.ground.guard(FULL, tampering=Tampering("", cases=(scene.first,)))
-    return expect(run, failing(scene.first, "invalid", words=f"busy (pid {pid} "))
+    wanted = failing(scene.first, "invalid", words=f"busy (pid {pid} ")
+    return expect(run, wanted, tell=(scene.first,))
 
 
 def damage_file(path: Path, damage: Callable[[bytes], bytes]) -> None:
