@@ -78,12 +78,12 @@ class Bench:
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     """A bench whose budget suffices for one group a visit: what is left is shared out evenly."""
-    return Bench(tmp_path, budget_s=1.0)
+    return Bench(tmp_path, budget_s=30.0)
 
 
 def once(tmp_path: Path, **options: Any) -> Bench:
     """A bench with its own wish, whose visits have time for one group."""
-    return Bench(tmp_path, budget_s=1.0, **options)
+    return Bench(tmp_path, budget_s=30.0, **options)
 
 
 def test_identical_copies_are_unchanged_in_every_mode(bench: Bench) -> None:
@@ -163,8 +163,15 @@ def test_each_group_has_fresh_processes_and_time_decides_how_many(tmp_path: Path
 
 def test_a_case_that_time_does_not_reach_is_named(tmp_path: Path) -> None:
     """Claim: nothing is left out without a word."""
-    outcome = once(tmp_path).visit("plain", "fused")
+    outcome = Bench(tmp_path, budget_s=1.0).visit("plain", "fused")
     assert outcome.unreached == ("k fused at 8 tokens",)
+
+
+def test_when_the_time_is_up_the_gates_mode_is_all_that_is_measured(tmp_path: Path) -> None:
+    """Claim: an open case takes long in every mode, and the gate's is the one that was asked about."""
+    outcome = Bench(tmp_path, budget_s=1.0).visit("plain")
+    assert outcome.calibration is not None
+    assert [(case.mode, case.gate) for case in outcome.calibration.cases] == [("graph", True)]
 
 
 def test_a_wrong_case_is_left_out_with_its_reason(bench: Bench) -> None:
