@@ -20,6 +20,9 @@ Key = tuple[str, int, int, int, int]
 """Build, spin cycles, added rounds, copy, and which of several lines that are alike in all of these."""
 
 
+SAME_INSTRUCTIONS = "(same instructions)"
+"""Ends the name of a build whose kernels have the same instructions, in a module of its own."""
+
 Taker = tuple[int, int]
 """A process, and which of its turns at a case."""
 
@@ -66,7 +69,8 @@ class Pair(NamedTuple):
 class Contrast:
     """One arm against another, in every process that took both.
 
-    ``injected_ratio``: the change that was put in on purpose; None where only other processes can tell.
+    ``injected_ratio``: the change that was put in on purpose, none where instructions are the same; None where only
+    other processes can tell.
     ``generations``: the processes that were alive together, where the lines say so.
     """
 
@@ -133,6 +137,8 @@ def _contrasts_of(suite: Suite, case: Case, processes: dict[Taker, dict[Key, Row
             kind, what = _describe(key, base)
             injected = [1 + arms[key].extra_rounds / arms[key].rounds for arms in both.values() if arms[key].rounds]
             known = float(np.median(injected)) if kind == "slowed" and injected and key[1] == base[1] else None
+            if kind == "other code" and key[0].endswith(SAME_INSTRUCTIONS):
+                known = 1.0
             ratios = {process: pair.log_ratio for process, pair in pairs.items()}
             found.append(Contrast(suite, case, kind, what, pairs, known, ratios, _generations(both, base)))
     return found

@@ -19,6 +19,7 @@ from pytest_kernelperf.source import collect_bundle
 from pytest_kernelperf.worker.array import InputSet
 from pytest_kernelperf.worker.pool import WorkerPool
 from verdict.builds import PLAIN, other_builds
+from verdict.contrasts import SAME_INSTRUCTIONS
 
 KERNELS = Path(__file__).parents[2] / "kernels"
 
@@ -74,7 +75,7 @@ def equal_builds(
         found = run(pool, subject, code)
         if all(np.array_equal(found[name], expected[name], equal_nan=True) for name in expected):
             same = all(code.kernels[name].instruction_digest == of.instruction_digest for name, of in wanted.items())
-            yield f"{build} (same instructions)" if same else build, code
+            yield f"{build} {SAME_INSTRUCTIONS}" if same else build, code
         else:
             say(f"  {subject.id}: the build {build} computes something else")
 

@@ -19,7 +19,7 @@ from verdict.contrasts import find_contrasts
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
 from verdict.peers import PEERS
 from verdict.rows import read_file, read_folder, write_file
-from verdict.score import score
+from verdict.score import equally_fast, score
 from verdict.taking import How, NotMeasured, Taking
 from verdicts import main, parse
 
@@ -77,6 +77,18 @@ def test_what_differs_between_lines_decides_what_is_compared(tmp_path: Path) -> 
         ("alone", "", None, "contended"),
     ]
     assert [c.suite.guarded for c in found] == [True, True, True, False, True]
+
+
+def test_builds_of_the_same_instructions_are_known_to_be_as_fast(tmp_path: Path) -> None:
+    """Other processes need not be asked; whoever blames one blames equally fast code."""
+    build = "-O2 (same instructions)"
+    rows = [
+        row(p, 0, noise(p, 1.05 if fields else 1.0), **fields) for p in range(3) for fields in ({}, {"build": build})
+    ]
+    write_file(tmp_path / "x.jsonl.gz", rows)
+    found = list(check_ours(find_contrasts(read_folder(tmp_path)), Plan(tolerance=0.01)))
+    assert [(c.kind, c.alarmed, c.truth.ratio if c.truth else None) for c in found] == [("other code", True, 1.0)]
+    assert equally_fast(found, 0.01)["pairs_blamed"] == 1
 
 
 def test_samples_that_say_their_block_are_paired_by_it(tmp_path: Path) -> None:
