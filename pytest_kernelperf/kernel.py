@@ -27,8 +27,8 @@ AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
 Build = Literal["hiprtc", "device", "object"]
 """How a kernel's code object is made: from a plain .hip file, from one with host code too, or it is there already."""
 
-OBJECT_SUFFIXES = frozenset({".hsaco", ".co", ".cubin", ".hipfb"})
-NO_SOURCE_SUFFIXES = frozenset({".fatbin", ".ptx", ".bc", ".o", ".a", ".so"})
+OBJECT_SUFFIXES = frozenset({".hsaco", ".co", ".cubin", ".hipfb", ".o", ".so"})
+NO_SOURCE_SUFFIXES = frozenset({".fatbin", ".ptx", ".bc", ".a"})
 """No code objects either, but what is said of them then names what they are and what to do."""
 
 __all__ = ["At", "Copy", "Fill", "Floor", "Kernel", "Launch", "Mutation", "Tolerance", "Variant", "cdiv"]

@@ -24,7 +24,7 @@ import zlib
 from collections.abc import Iterator
 from io import BytesIO
 
-from pytest_kernelperf.code_object.elf import refusing_damage
+from pytest_kernelperf.code_object.elf import Elf, refusing_damage
 from pytest_kernelperf.code_object.target import best_target, target_of
 from pytest_kernelperf.errors import CodeObjectError
 
@@ -34,6 +34,12 @@ MOST_ENTRIES = 1024
 MOST_BYTES = 1024 * 1024 * 1024
 """A larger bundle is not unpacked: what a few kilobytes of a stranger's file may ask for has a limit."""
 
+HOSTS = (62, 183, 243, 21)
+"""ELF machines that run programs: x86-64, AArch64, RISC-V, PowerPC."""
+
+SECTION = ".hip_fatbin"
+ALIGNMENT = 4096
+
 _HEADERS = {1: struct.Struct("<4sHHI8s"), 2: struct.Struct("<4sHHII8s"), 3: struct.Struct("<4sHHQQ8s")}
 _ZLIB, _ZSTANDARD = 0, 1
 _STEP_BYTES = 1024 * 1024
@@ -42,6 +48,27 @@ _STEP_BYTES = 1024 * 1024
 def is_bundle(data: bytes) -> bool:
     """Whether these bytes begin as an offload bundle does, compressed or not."""
     return data.startswith((MAGIC, COMPRESSED_MAGIC))
+
+
+def bundle_within(data: bytes) -> bytes:
+    """The bundle that a host's object file or library carries, as hipcc makes them; any other file as it is.
+
+    Raises:
+        CodeObjectError: damaged, or it carries several, one of each source.
+    """
+    if not data.startswith(b"\x7fELF") or int.from_bytes(data[18:20], "little") not in HOSTS:
+        return data
+    with refusing_damage("file of the host"):
+        section = next((section for section in Elf(data).sections if section.name == SECTION), None)
+    if section is None:
+        return data
+    starts = [at for at in range(0, len(section.data), ALIGNMENT) if is_bundle(section.data[at : at + len(MAGIC)])]
+    if len(starts) != 1:
+        raise CodeObjectError(
+            f"it carries {len(starts)} offload bundles, one of each source: name the object file of the kernel's own "
+            "source"
+        )
+    return section.data[starts[0] :]
 
 
 def unbundle(data: bytes, device: str = "") -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_kernelperf.code_object.amd import read_amd, read_target
-from pytest_kernelperf.code_object.bundle import is_bundle, unbundle
+from pytest_kernelperf.code_object.bundle import HOSTS, bundle_within, is_bundle, unbundle
 from pytest_kernelperf.code_object.container import MAGIC
 from pytest_kernelperf.code_object.cpu import read_cpu
 from pytest_kernelperf.code_object.cubin import read_cubin
@@ -13,7 +13,6 @@ from pytest_kernelperf.model import KernelFacts
 MOST_BYTES = 256 * 1024 * 1024
 
 _AMDGPU, _CUDA = 224, 190
-_HOSTS = (62, 183, 243, 21)  # x86-64, AArch64, RISC-V, PowerPC
 
 _FOREIGN = {
     b"\x50\xed\x55\xba": "it is a CUDA fat binary, which holds code for several GPUs: take out the one for yours "
@@ -41,6 +40,7 @@ def read_kernels(data: bytes, architecture: str = "") -> dict[str, KernelFacts]:
         raise CodeObjectError(f"the code object has {len(data)} bytes, more than the {MOST_BYTES} that are read")
     if data.startswith(MAGIC):
         return read_cpu(data)
+    data = bundle_within(data)
     if is_bundle(data):
         data = unbundle(data, architecture)
     machine = _machine(data)
@@ -68,10 +68,10 @@ def _kind_of(data: bytes, machine: int | None) -> str:
     for magic, sentence in _FOREIGN.items():
         if data.startswith(magic):
             return sentence
-    if machine in _HOSTS:
+    if machine in HOSTS:
         return (
-            "it is a program, library or object file of the host: name a code object of its kernels, as hipcc --genco "
-            "and nvcc -cubin make them"
+            "it is a program, library or object file of the host without HIP's device code: name a code object of its "
+            "kernels, as hipcc --genco and nvcc -cubin make them"
         )
     if b".target sm_" in data[:4096]:
         return "it is PTX, which is not code yet: compile it for the GPU with nvcc -cubin -arch=…"

@@ -10,7 +10,7 @@ import posixpath
 
 import msgspec
 
-from pytest_kernelperf.code_object.bundle import choose, is_bundle, read_bundle
+from pytest_kernelperf.code_object.bundle import bundle_within, choose, is_bundle, read_bundle
 from pytest_kernelperf.code_object.read import architecture_of
 from pytest_kernelperf.code_object.target import best_target, runs_on
 from pytest_kernelperf.errors import CodeObjectError, CompileError, RuntimeUnavailable
@@ -139,6 +139,7 @@ def _ready_code(device: Device, bundle: SourceBundle, kernels: tuple[str, ...], 
 
 def _part_for(data: bytes, own: str, target: str) -> bytes:
     """Of an offload bundle the part for this device; elsewhere, to be checked and not run, the judged one's or any."""
+    data = bundle_within(data)
     if not is_bundle(data):
         return data
     parts = read_bundle(data)

@@ -6,18 +6,19 @@ import hashlib
 import shutil
 import struct
 import subprocess
+import sys
 import zlib
 from pathlib import Path
 
 import pytest
 import zstandard
 from compiled_objects import amd_object
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_kernelperf.code_object import bundle as bundles
 from pytest_kernelperf.code_object import read_kernels
-from pytest_kernelperf.code_object.bundle import MAGIC, read_bundle, unbundle
+from pytest_kernelperf.code_object.bundle import MAGIC, bundle_within, read_bundle, unbundle
 from pytest_kernelperf.code_object.read import architecture_of
 from pytest_kernelperf.code_object.target import best_target, runs_on, target_of
 from pytest_kernelperf.errors import CodeObjectError
@@ -216,6 +217,74 @@ def test_damage_is_one_sentence(data: st.DataObject) -> None:
     assert len(said) < 400
 
 
+# --- what the host's files carry ----------------------------------------------------------------
+
+HOST = """
+#define __global__ __attribute__((global))
+typedef struct ihipStream_t* hipStream_t;
+struct dim3 { unsigned x, y, z; constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {} };
+extern "C" int __hipPushCallConfiguration(dim3, dim3, unsigned long = 0, hipStream_t = nullptr);
+extern "C" int __hipPopCallConfiguration(dim3*, dim3*, unsigned long*, hipStream_t*);
+extern "C" int hipLaunchKernel(const void*, dim3, dim3, void**, unsigned long, hipStream_t);
+namespace { template <class T> __global__ void NAME(T* p) { p[__builtin_amdgcn_workitem_id_x()] *= 2; } }
+void run_NAME(float* p) { NAME<float><<<1, 64>>>(p); }
+"""
+
+
+def host_object(folder: Path, name: str, *options: str) -> Path:
+    """An object file of a source with a kernel, compiled for host and device as an engine's build does it."""
+    for program in ("clang++-19", "ld.lld-19"):
+        if shutil.which(program) is None:
+            pytest.skip(f"no {program} here: apt-get install clang-19 lld-19")
+    (folder / f"{name}.hip").write_text(HOST.replace("NAME", name))
+    command = ["clang++-19", "-x", "hip", "--offload-arch=gfx1151", "--offload-arch=gfx1100", "-nogpulib", "-nogpuinc"]
+    options = ("-fPIC", *options)
+    output = folder / f"{name}.o"
+    subprocess.run([*command, *options, "-c", folder / f"{name}.hip", "-o", output], check=True, capture_output=True)
+    return output
+
+
+@pytest.mark.parametrize("options", [(), ("--offload-compress",)])
+def test_an_object_file_of_a_build_has_its_sources_kernels(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """What CMake compiled into the engine is taken out of its object file, and out of a library of one source."""
+    compiled = host_object(tmp_path, "twice", *options)
+    library = tmp_path / "libtwice.so"
+    subprocess.run(["clang++-19", "-shared", "-o", library, compiled], check=True)
+    for path in (compiled, library):
+        bundle = bundle_within(path.read_bytes())
+        assert sorted(read_bundle(bundle)) == ["gfx1100", "gfx1151"]
+        assert read_kernels(path.read_bytes(), "gfx1151") == read_kernels(unbundle(bundle, "gfx1151"))
+
+
+def test_a_library_of_several_sources_is_refused_with_what_to_name(tmp_path: Path) -> None:
+    """Which of its bundles has the kernel is not guessed."""
+    objects = [host_object(tmp_path, "twice"), host_object(tmp_path, "thrice")]
+    library = tmp_path / "libboth.so"
+    subprocess.run(["clang++-19", "-shared", "-o", library, *objects], check=True)
+    with pytest.raises(CodeObjectError, match=r"carries 2 offload bundles, one of each source: name the object file"):
+        read_kernels(library.read_bytes())
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_file_of_the_host_is_one_sentence(tmp_path: Path, data: st.DataObject) -> None:
+    """Cut off or with bytes changed: read, or refused."""
+    if not (tmp_path / "twice.o").exists():
+        host_object(tmp_path, "twice")
+    whole = (tmp_path / "twice.o").read_bytes()
+    damaged = bytearray(whole[: data.draw(st.integers(20, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 6))):
+        at = data.draw(st.integers(20, len(damaged) - 1) | st.integers(20, 63)) if len(damaged) > 64 else 0
+        damaged[at] = data.draw(st.integers(0, 255)) if at else damaged[at]
+    said = ""
+    try:
+        read_kernels(bytes(damaged), "gfx1151")
+    except CodeObjectError as error:
+        said = str(error)
+    assert "\n" not in said
+    assert len(said) < 400
+
+
 # --- files that are no code objects -----------------------------------------------------------
 
 
@@ -226,11 +295,13 @@ def test_damage_is_one_sentence(data: st.DataObject) -> None:
         (b"BC\xc0\xde" + bytes(60), "LLVM bitcode.*-fgpu-rdc"),
         (b"!<arch>\n" + bytes(60), "static library.*--genco"),
         (b"\x10\xff\x10\xad" + bytes(60), "LLVM offload package.*clang-offload-packager"),
-        (b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(44), "host.*--genco"),
+        (Path(sys.executable).read_bytes(), "host without HIP's device code.*--genco"),
+        (b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\x00" + bytes(44), "damaged code object .file of the host"),
         (b"//\n.version 9.0\n.target sm_90\n.address_size 64\n", "PTX.*nvcc -cubin"),
         (b"\x89PNG", "unknown code object"),
         (b"", "unknown code object"),
     ],
+    ids=["fatbin", "bitcode", "archive", "package", "program", "stub", "ptx", "picture", "empty"],
 )
 def test_other_files_say_what_they_are_and_what_to_do(data: bytes, words: str) -> None:
     """What lies beside code objects in a build folder is taken for one sooner or later."""
