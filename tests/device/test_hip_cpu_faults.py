@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hip_cpu_calls import ASSERT, ILLEGAL_ADDRESS, LAUNCH_FAILURE, HipCpu
+from hip_cpu_calls import ASSERT, ILLEGAL_ADDRESS, LAUNCH_FAILURE, NOT_SUPPORTED, HipCpu
 
 GOOD = """
 extern "C" __global__ void good(int* out) {
@@ -138,38 +138,123 @@ def run_alone(program: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=120)
 
 
+# Body of a kernel of a workgroup of 32, given 4,096 bytes that end with a page, and 100 of dynamic shared memory.
 FAULTS = {
-    "past a buffer that ends with its page": 'extern "C" __global__ void k(float* x) { x[1024] = 1; }',
-    "past dynamic shared memory": """
-        extern "C" __global__ void k(float* x) {
-            extern __shared__ float all[];
-            all[64 + threadIdx.x] = x[0];
-            __syncthreads();
-            x[1] = all[3];
-        }""",
-    "a stack that is too large": """
-        extern "C" __global__ void k(float* x) {
-            volatile float mine[100000];
-            mine[int(x[0])] = 1;
-            __syncthreads();
-            x[1] = mine[5];
-        }""",
+    "past a buffer": ("x[1024] = 1;", "was written 1 byte past the end of a buffer of 4096 bytes"),
+    "far past a buffer": ("x[10000] = 1;", "was written 35905 bytes past the end of a buffer of 4096 bytes"),
+    "far before a buffer": ("x[-9999] = 1;", "was written 39996 bytes before the beginning of a buffer of 4096 bytes"),
+    "a read past a buffer": ("x[0] = x[5000];", "was read 15905 bytes past the end of a buffer of 4096 bytes"),
+    "where nothing is": ("*(float*)0x123456780000 = x[0];", "was written at 0x123456780000, where there is no buffer"),
+    "an impossible address": (
+        "*(volatile float*)(0x7123456780000000 + (long)x[0]) = 1;",
+        "an address was used that no memory can have",
+    ),
+    "just past dynamic shared memory": (
+        "extern __shared__ char all[]; all[100 + threadIdx.x % 2] = 1; __syncthreads(); x[0] = all[5];",
+        "was written just past the end of dynamic shared memory of 100 bytes",
+    ),
+    "past dynamic shared memory": (
+        "extern __shared__ char all[]; all[200] = 1; __syncthreads(); x[0] = all[5];",
+        "was written 101 bytes past the end of dynamic shared memory of 100 bytes",
+    ),
+    "before dynamic shared memory": (
+        "extern __shared__ char all[]; all[(int)threadIdx.x - 1] = 1; __syncthreads(); x[0] = all[5];",
+        "was written just before the beginning of dynamic shared memory of 100 bytes",
+    ),
+    "a stack that is too small": (
+        "volatile float mine[100000]; mine[int(x[0])] = 1; __syncthreads(); x[1] = mine[5];",
+        "thread 0 needs more stack than the 128 KiB there are",
+    ),
+    "a function without end": ("x[0] = deep(1 << 30);", "a thread needs more stack than there is"),
+    "a division by zero": (
+        "int zero = x[0]; x[0] = 5 / zero;",
+        "a whole number was divided by zero, or the quotient does not fit",
+    ),
+    "a trap": ("if (x[0] == 0) __builtin_trap();", "it stopped itself: __builtin_trap"),
+    "abort": ("if (x[0] == 0) abort();", "it called abort, or threw what nobody catches"),
 }
+HARMLESS_TO_MEMORY = {"a division by zero", "a trap", "abort"}
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_ends_the_process(fault: str) -> None:
-    """Unmapped pages catch what no pattern can; the worker dies, as it does of a GPU's memory fault."""
-    program = f"""
+def test_a_fault_is_one_sentence_and_the_next_launch_runs(hip: HipCpu, fault: str) -> None:
+    """Signals of the processor: kernel, what happened and where, from the thread that ran it; nothing dies."""
+    body, sentence = FAULTS[fault]
+    source = """
+    __device__ __noinline__ int deep(int n) {
+        volatile char mine[1000];
+        mine[n % 1000] = 1;
+        return n ? deep(n - 1) + mine[n % 9] : 0;
+    }
+    template <class T> __global__ void faulty(T* x) { BODY }
+    """.replace("BODY", body)
+    compiled = hip.compile(source, expressions=["faulty<float>"])
+    function = hip.function(hip.load(compiled), compiled.lowered["faulty<float>"])
+    for groups in (1, 64):
+        x = hip.upload(np.zeros(1024, np.float32))
+        hip.launch(function, (groups,), (32,), x, shared=100)
+        found, said = hip.problem()
+        assert found == (LAUNCH_FAILURE if fault in HARMLESS_TO_MEMORY else ILLEGAL_ADDRESS), said
+        assert said.startswith(("kernel void faulty<float>(float*): ", "kernel faulty < float >: ")), said
+        assert sentence in said
+        assert "\n" not in said
+        check_still_works(hip)
+
+
+def test_a_signal_from_elsewhere_ends_the_process() -> None:
+    """Only what a kernel itself does is caught: a signal that is sent does what it does without us."""
+    program = """
 from hip_cpu_calls import HipCpu
-import numpy as np
+import numpy as np, os, signal
 hip = HipCpu()
-x = hip.upload(np.zeros(1024, np.float32))
-hip.launch(hip.function(hip.load(hip.compile({FAULTS[fault]!r})), "k"), (1,), (32,), x, shared=256)
-hip("hipDeviceSynchronize")
+hip.run('extern "C" __global__ void k(int* x) { x[0] = 1; }', "k", (1,), (1,), np.zeros(1, np.int32))
+os.kill(os.getpid(), signal.SIGSEGV)
 """
-    ended = run_alone(program)
-    assert ended.returncode in (-11, -7), ended.stderr.decode()
+    assert run_alone(program).returncode == -11
+
+
+def test_a_launch_keeps_to_the_kernels_bounds(hip: HipCpu) -> None:
+    """__launch_bounds__ of kernels and templates, and shared memory of both kinds together."""
+    source = """
+    extern "C" __global__ __launch_bounds__(2 * 32, 1) void plain(float* x) { x[0] = 1; }
+    template <int N, class T> __global__ void __launch_bounds__(N > 32 ? N : 32) kept(T* x) { x[0] = 1; }
+    extern "C" __global__ void shared(float* x) {
+        __shared__ double all[1000];
+        extern __shared__ float more[];
+        all[threadIdx.x] = x[threadIdx.x]; more[threadIdx.x] = 1;
+        __syncthreads();
+        x[threadIdx.x] = all[31 - threadIdx.x] + more[0];
+    }"""
+    compiled = hip.compile(source, expressions=["kept<128, float>"])
+    module, x = hip.load(compiled), hip.upload(np.zeros(64, np.float32))
+
+    def attribute(name: str, which: int) -> int:
+        value = ctypes.c_int(-1)
+        hip("hipFuncGetAttribute", ctypes.byref(value), which, hip.function(module, name))
+        return value.value
+
+    kept = compiled.lowered["kept<128, float>"]
+    assert [attribute(name, 0) for name in ("plain", kept, "shared")] == [64, 128, 1024]
+    assert [attribute(name, 1) for name in ("plain", kept, "shared")] == [0, 0, 8000]
+    assert [attribute(name, 8) for name in ("plain", "shared")] == [65536, 65536 - 8000]
+    registers = ctypes.c_int(-1)
+    assert hip.code("hipFuncGetAttribute", ctypes.byref(registers), 4, hip.function(module, "plain")) == NOT_SUPPORTED
+
+    def refused(name: str, threads: int, shared: int = 0) -> str:
+        assert hip.launch_code(hip.function(module, name), (1,), (threads,), x, shared=shared) == LAUNCH_FAILURE
+        return str(hip.amdhip64.kernelperf_cpu_last_problem().decode())
+
+    hip.launch(hip.function(module, "plain"), (1,), (64,), x)
+    assert (
+        refused("plain", 65) == "kernel plain: a workgroup of 65 threads is more than the 64 of its __launch_bounds__"
+    )
+    assert "129 threads is more than the 128" in refused(kept, 129)
+    hip.launch(hip.function(module, "shared"), (1,), (32,), x, shared=65536 - 8000)
+    assert refused("shared", 32, 65536 - 7999) == (
+        "kernel shared: 57537 bytes of dynamic shared memory and 8000 of static are more than the 65536 that a "
+        "workgroup can have"
+    )
+    check_still_works(hip)
 
 
 def test_printf_comes_out_when_work_is_waited_for() -> None:

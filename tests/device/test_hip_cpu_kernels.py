@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -483,22 +481,3 @@ def test_hips_own_functions_are_there(hip: HipCpu) -> None:
     }"""
     out, _ = hip.run(source, "all", (1,), (1,), np.zeros(13, np.float32), np.arange(4, dtype=np.float32))
     assert out.tolist() == [1, 0.5, 1, 3, 1.5, 42, 12 + 0, 1, 32, 3, 10, 5, 4]
-
-
-def test_far_out_of_bounds_writes_end_the_process() -> None:
-    """A stray write beyond the page behind a buffer faults, as on a GPU, instead of hitting another buffer."""
-    program = """
-from hip_cpu_calls import HipCpu
-import ctypes, numpy as np
-hip = HipCpu()
-source = 'extern "C" __global__ void stray(float* x, long by) { x[by] = 1; }'
-hip.run(source, "stray", (1,), (1,), np.zeros(256, np.float32), ctypes.c_long(BY))
-"""
-    for by, crashes in (("255", False), ("100000", True), ("-100000", True)):
-        done = subprocess.run(
-            [sys.executable, "-c", program.replace("BY", by)],
-            capture_output=True,
-            env={"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"},
-            check=False,
-        )
-        assert (done.returncode < 0) == crashes, done.stderr.decode()

@@ -9,6 +9,7 @@
 #include "error.h"
 #include "export.h"
 #include "module.h"
+#include "problem.h"
 #include "process.h"
 #include "stream.h"
 
@@ -78,6 +79,12 @@ int launch(void* handle, Dim3 grid, Dim3 block, unsigned shared_bytes, void* str
     if (grid.x > max_grid[0] || grid.y > max_grid[1] || grid.z > max_grid[2] || std::uint64_t{grid.x} * block.x > 0x7fffffff)
         return invalid_configuration;
     auto* function = static_cast<Function*>(handle);
+    if (const unsigned threads = block.x * block.y * block.z; threads > function->max_threads)
+        return said_of(launch_failure, "kernel " + function->name + ": a workgroup of " + std::to_string(threads) + " threads is more than the " +
+                                           std::to_string(function->max_threads) + " of its __launch_bounds__");
+    if (function->shared_bytes + shared_bytes > max_shared_bytes)
+        return said_of(launch_failure, "kernel " + function->name + ": " + std::to_string(shared_bytes) + " bytes of dynamic shared memory and " +
+                                           std::to_string(function->shared_bytes) + " of static are more than the " + std::to_string(max_shared_bytes) + " that a workgroup can have");
     KernelCall call;
     call.thunk = function->thunk;
     call.identity = &function->identity;
@@ -136,12 +143,14 @@ KP_EXPORT int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned gr
 KP_EXPORT int hipFuncGetAttribute(int* value, int attribute, void* function) {
     if (value == nullptr || attribute < 0 || attribute > 9) return kept(invalid_value);
     if (!known_function(function)) return kept(invalid_device_function);
+    // There are no registers to count, no constant memory apart, no stages of compilation: nothing, rather than 0.
+    const auto* known = static_cast<const Function*>(function);
     switch (attribute) {
-        case 0: *value = max_threads_per_block; break;
-        case 8: *value = static_cast<int>(max_shared_bytes); break;
-        default: *value = 0;
+        case 0: *value = static_cast<int>(known->max_threads); return success;
+        case 1: *value = static_cast<int>(known->shared_bytes); return success;
+        case 8: *value = static_cast<int>(max_shared_bytes - known->shared_bytes); return success;
+        default: *value = 0; return kept(not_supported);
     }
-    return success;
 }
 
 KP_EXPORT int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void* function, int block_size, std::size_t shared_bytes) {

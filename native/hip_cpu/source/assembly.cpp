@@ -55,7 +55,7 @@ Renamed name_kernels(std::string_view assembly, int kernels, int expressions) {
         }
         result.kernels.push_back(name);
     }
-    static constexpr std::string_view prefixes[] = {"kernelperf_thunk_KP", "kernelperf_parameters_KP"};
+    static constexpr std::string_view prefixes[] = {"kernelperf_thunk_KP", "kernelperf_parameters_KP", "kernelperf_bounds_KP"};
     std::string& out = result.text;
     out.reserve(text.size() + 4096);
     for (std::size_t at = 0; at < text.size();) {

@@ -78,6 +78,7 @@ std::size_t read_declaration(const std::vector<Token>& tokens, std::size_t begin
     std::size_t i = d.specifiers;
     for (; i < end; ++i) {
         if (tokens[i].is("extern") && tokens[i + 1].is("\"C\"")) d.extern_c = true;
+        if (tokens[i].is("__launch_bounds__") && tokens[i + 1].is("(")) d.bounds = i + 1;
         if (tokens[i].is("[")) i = closing(tokens, i);
         if (i >= end || !tokens[i].is("(")) continue;
         if (i > begin && (tokens[i - 1].is(">") || (tokens[i - 1].is_name() && !takes_parentheses(tokens[i - 1].text)))) break;

@@ -17,6 +17,7 @@ struct Declaration {
     std::size_t open = 0;          // ( of the parameters
     std::size_t close = 0;         // ) of the parameters
     std::string result;            // void, or a type that must turn out to be void
+    std::size_t bounds = 0;        // ( of __launch_bounds__; 0 if there is none
     bool is_template = false;      // template <class T>
     bool is_specialisation = false;  // template <>
     bool is_instantiation = false;   // template void scale<float>(float*);

@@ -33,7 +33,7 @@ namespace kp {
 namespace {
 
 // Pages are real only once touched. Kernels keep small arrays on the stack, and printf needs some kilobytes.
-constexpr std::size_t stack_bytes = std::size_t{128} << 10;
+constexpr std::size_t stack_bytes = fibre_stack_bytes;
 
 }  // namespace
 
@@ -57,6 +57,18 @@ bool Stacks::provide(std::size_t count) {
         ends_.push_back(begin + (i + 1) * each - colour);
     }
     return true;
+}
+
+bool Stacks::is_on(std::size_t number, const void* stack_pointer) const {
+    const auto* at = static_cast<const char*>(stack_pointer);
+    return at <= ends_[number] && at >= ends_[number] - stack_bytes;
+}
+
+bool Stacks::has(const void* address) const {
+    const auto* at = static_cast<const char*>(address);
+    for (const Mapping& mapping : mappings_)
+        if (at >= mapping.begin && at < mapping.begin + mapping.bytes) return true;
+    return false;
 }
 
 void* Stacks::fresh(std::size_t number) const {

@@ -56,6 +56,8 @@ __attribute__((always_inline)) inline void switch_fibre(void** from, void* to, v
 #endif
 }
 
+constexpr std::size_t fibre_stack_bytes = std::size_t{128} << 10;
+
 // Stacks of one OS thread, reused from launch to launch. A stack that runs over hits an unmapped page.
 class Stacks {
 public:
@@ -66,6 +68,12 @@ public:
 
     // At least `count` of them; false if there is no memory.
     bool provide(std::size_t count);
+
+    // Whether a stack pointer is on stack `number`.
+    bool is_on(std::size_t number, const void* stack_pointer) const;
+
+    // Whether an address is on one of them, or in the page below one.
+    bool has(const void* address) const;
 
     // The stack pointer to switch to for stack `number` to begin kp_fibre_main(runner).
     void* fresh(std::size_t number) const;

@@ -27,6 +27,9 @@ std::string glue(int number, const std::string& body, const std::string& stub_ad
            " __attribute__((visibility(\"default\"))); const ::kp::Signature<" + type +
            ">::Parameters kernelperf_parameters_" + key + " __attribute__((used)) = ::kp::Signature<" + type + ">::table();"
            " extern const void* const kp_name_" + key + ";"
+           + (traits.bounds.empty() ? "" : " extern const unsigned kernelperf_bounds_" + key +
+                                               " __attribute__((visibility(\"default\"))); const unsigned kernelperf_bounds_" + key +
+                                               " __attribute__((used)) = static_cast<unsigned>(" + traits.bounds + ");") +
            " const void* const kp_name_" + key + " __attribute__((used)) = (const void*)(" + stub_address + "); }";
 }
 

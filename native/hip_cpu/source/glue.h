@@ -10,6 +10,7 @@ namespace kp {
 // How the launch code may run a kernel: a type of launch.h, and the function that tells segments and limits.
 struct Traits {
     std::string type, run;
+    std::string bounds = {};  // the expression for the most threads a workgroup may have; "" for no such limit
 
     static std::string group() { return "group"; }  // as fibres: see group_use.h
     static std::string plain() { return "Traits<false, false, false, false, false>"; }

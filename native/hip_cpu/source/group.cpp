@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,19 +28,44 @@ class SharedMemory {
 public:
     SharedMemory() {
         page_ = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-        void* mapping = mmap(nullptr, max_shared_bytes + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        begin_ = mapping == MAP_FAILED ? nullptr : static_cast<char*>(mapping);
+        // A page below, so that there are bytes before a launch that wants all.
+        void* mapping = mmap(nullptr, max_shared_bytes + 2 * page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        begin_ = mapping == MAP_FAILED ? nullptr : static_cast<char*>(mapping) + page_;
         if (begin_ != nullptr) (void)mprotect(begin_ + max_shared_bytes, page_, PROT_NONE);
     }
     ~SharedMemory() {
-        if (begin_ != nullptr) munmap(begin_, max_shared_bytes + page_);
+        if (begin_ != nullptr) munmap(begin_ - page_, max_shared_bytes + 2 * page_);
     }
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
-    void* of(unsigned bytes) const { return begin_ == nullptr ? nullptr : begin_ + max_shared_bytes - (bytes + 15) / 16 * 16; }
+    void* of(unsigned bytes) const { return begin_ == nullptr ? nullptr : begin_of(bytes); }
+
+    // Bytes round what a launch was given hold a pattern, as with buffers (memory.h).
+    void draw(unsigned bytes) const {
+        std::memset(begin_of(bytes) - watched_, pattern_, watched_);
+        std::memset(begin_of(bytes) + bytes, pattern_, (16 - bytes % 16) % 16);
+    }
+    // "past the end of", "before the beginning of", or null.
+    const char* damage(unsigned bytes) const {
+        const char* const begin = begin_of(bytes);
+        for (const char* at = begin + bytes; at < begin_ + max_shared_bytes; ++at)
+            if (*at != pattern_) return "past the end of";
+        for (const char* at = begin - watched_; at < begin; ++at)
+            if (*at != pattern_) return "before the beginning of";
+        return nullptr;
+    }
+    // Of an address in the unmapped page: how far it is past the end of what was given; else 0.
+    std::size_t past_end(const void* address, unsigned bytes) const {
+        const auto* at = static_cast<const char*>(address);
+        return at >= begin_ + max_shared_bytes && at < begin_ + max_shared_bytes + page_ ? static_cast<std::size_t>(at - begin_of(bytes) - bytes + 1) : 0;
+    }
 
 private:
+    char* begin_of(unsigned bytes) const { return begin_ + max_shared_bytes - (bytes + 15) / 16 * 16; }
+
+    static constexpr std::size_t watched_ = 64;
+    static constexpr char pattern_ = 0x5b;
     std::size_t page_;
     char* begin_;
 };
@@ -68,6 +94,9 @@ public:
         dynamic_shared = shared_.of(launch.shared_bytes);
         if (dynamic_shared == nullptr || !prepare(threads))
             return report(out_of_memory, std::string("kernel ") + kernel + ": there is no memory for the stacks of a workgroup of " + std::to_string(threads) + " threads");
+        if (left_running_) begin_anew();
+        left_running_ = true;
+        if (launch.shared_bytes != 0) shared_.draw(launch.shared_bytes);
         for (std::uint64_t group = first; group < first + count; ++group) {
             block[0] = static_cast<unsigned>(group % launch.grid[0]);
             block[1] = static_cast<unsigned>(group / launch.grid[0] % launch.grid[1]);
@@ -78,12 +107,26 @@ public:
             switch_fibre(&main_, threads_[0].stack, static_cast<Group*>(this));
             if (!failure_.empty()) {
                 report(failure_code_, failure_);
-                failure_.clear();
-                // Fibres that were left waiting begin anew next time.
-                for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].stack = stacks_.fresh(i);
-                return;
+                begin_anew();
+                break;
             }
         }
+        left_running_ = false;
+        if (launch.shared_bytes == 0) return;
+        if (const char* const where = shared_.damage(launch.shared_bytes))
+            report(illegal_address, std::string("kernel ") + kernel + ": something was written just " + where + " dynamic shared memory of " + std::to_string(launch.shared_bytes) + " bytes");
+    }
+
+    std::string beside_shared(const void* address, unsigned shared_bytes) const {
+        if (const std::size_t past = shared_.past_end(address, shared_bytes); past != 0)
+            return counted_bytes(past) + " past the end of dynamic shared memory of " + std::to_string(shared_bytes) + " bytes";
+        return "";
+    }
+
+    std::string run_over(const void* address, const void* stack_pointer) const {
+        // A large frame may lie past the unmapped page, in memory of others.
+        if (!left_running_ || (stacks_.is_on(thread, stack_pointer) && !stacks_.has(address))) return "";
+        return "thread " + std::to_string(thread) + " needs more stack than the " + std::to_string(fibre_stack_bytes >> 10) + " KiB there are: large arrays, or a function that calls itself?";
     }
 
     [[noreturn]] void live() {
@@ -108,6 +151,12 @@ private:
     struct Wave {
         std::uint32_t all, ready, exchanging, waiting, ended;
     };
+
+    // Fibres that were left waiting, or in the middle of a fault.
+    void begin_anew() {
+        failure_.clear();
+        for (std::size_t i = 0; i < threads_.size(); ++i) threads_[i].stack = stacks_.fresh(i);
+    }
 
     bool prepare(unsigned threads) {
         if (!stacks_.provide(threads)) return false;
@@ -275,18 +324,26 @@ private:
     unsigned wave_ = 0;
     std::vector<Thread> threads_;
     std::vector<Wave> waves_;
+    bool left_running_ = false;  // a fault led out of run()
     std::string failure_;
     int failure_code_ = success;
     Stacks stacks_;
     SharedMemory shared_;
 };
 
+Runner& this_runner() {
+    static thread_local std::unique_ptr<Runner> runner = std::make_unique<Runner>();
+    return *runner;
+}
+
 }  // namespace
 
 void run_groups(const Launch* launch, std::uint64_t first, std::uint64_t count, GroupEntry entry, void* context, const char* kernel) {
-    static thread_local std::unique_ptr<Runner> runner = std::make_unique<Runner>();
-    runner->run(*launch, first, count, entry, context, kernel);
+    this_runner().run(*launch, first, count, entry, context, kernel);
 }
+
+std::string stack_run_over(const void* address, const void* stack_pointer) { return this_runner().run_over(address, stack_pointer); }
+std::string beside_shared_memory(const void* address, unsigned shared_bytes) { return this_runner().beside_shared(address, shared_bytes); }
 
 }  // namespace kp
 

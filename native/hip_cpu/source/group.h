@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace kp {
 
@@ -24,6 +25,11 @@ struct Group {
 
 // Runs thread group->thread of workgroup group->block.
 using GroupEntry = void (*)(void* context, Group* group);
+
+// Of a fault on this OS thread: what to say if a fibre's stack has run over, else "".
+std::string stack_run_over(const void* address, const void* stack_pointer);
+// Where an address lies that is past a launch's dynamic shared memory: "4 bytes past the end of ... of 256 bytes"; else "".
+std::string beside_shared_memory(const void* address, unsigned shared_bytes);
 
 // Run workgroups first ... first + count - 1 of a launch on this OS thread. A failure is reported (problem.h), and the
 // workgroups behind it are left out.

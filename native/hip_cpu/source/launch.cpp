@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fault.h"
 #include "pool.h"
 #include "wait.h"
 
@@ -33,7 +34,7 @@ Pool::Plan plan_of(double expected_ns, unsigned cores) {
     return plan;
 }
 
-void run_alone(KernelCall& call) { call.thunk(call.arguments(), 0, call.groups, &call.launch); }
+void run_alone(KernelCall& call) { run_caught(call, 0, call.groups); }
 
 // One of the launches that are learned from.
 void learn(KernelCall& call, Pace& pace, unsigned launches) {

@@ -67,7 +67,7 @@ unsigned char* damage(unsigned char* begin, unsigned char* end) {
 void examine(const Block& block) {
     const std::string size = std::to_string(block.allocation.bytes);
     if (const unsigned char* at = damage(block.end(), block.behind_pages())) {
-        report(illegal_address, "something was written " + std::to_string(at - block.end() + 1) + " bytes past the end of a buffer of " + size + " bytes");
+        report(illegal_address, "something was written " + counted_bytes(static_cast<std::size_t>(at - block.end() + 1)) + " past the end of a buffer of " + size + " bytes");
         draw(block.end(), block.behind_pages());
     }
     unsigned char* before = std::max(block.first_page(), block.begin() - looked_at_bytes);
@@ -142,6 +142,19 @@ bool within_allocation(const void* address, std::size_t bytes) {
     if (!find_allocation(address, found)) return true;
     const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - static_cast<const char*>(found.address));
     return bytes <= found.bytes - offset;
+}
+
+std::string beside_allocation(const void* address) {
+    const auto* at = static_cast<const unsigned char*>(address);
+    const std::lock_guard<std::mutex> lock(mutex);
+    for (const auto& [begin, block] : blocks()) {
+        const auto* mapping = static_cast<const unsigned char*>(block.mapping);
+        if (at < mapping || at >= mapping + block.mapped_bytes) continue;
+        const std::string buffer = " of a buffer of " + std::to_string(block.allocation.bytes) + " bytes";
+        if (at >= block.end()) return counted_bytes(static_cast<std::size_t>(at - block.end() + 1)) + " past the end" + buffer;
+        if (at < block.begin()) return counted_bytes(static_cast<std::size_t>(block.begin() - at)) + " before the beginning" + buffer;
+    }
+    return "";
 }
 
 std::size_t total_memory() {

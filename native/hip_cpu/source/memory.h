@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace kp {
 
@@ -12,6 +13,9 @@ struct Allocation {
     bool host = false;
     unsigned flags = 0;
 };
+
+// Where an address lies that is in the unmapped pages round a buffer: "4 bytes past the end of a buffer of 256 bytes"; else "".
+std::string beside_allocation(const void* address);
 
 // Null if there is no memory.
 void* allocate(std::size_t bytes, bool host, unsigned flags);

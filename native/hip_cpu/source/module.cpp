@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -14,6 +15,8 @@
 #include <unordered_set>
 
 #include "container.h"
+#include "device.h"
+#include "footprint.h"
 #include "hip_abi.h"
 
 namespace kp {
@@ -21,6 +24,7 @@ namespace {
 
 constexpr const char* thunk_prefix = "kernelperf_thunk_";
 constexpr const char* parameters_prefix = "kernelperf_parameters_";
+constexpr const char* bounds_prefix = "kernelperf_bounds_";
 
 std::mutex handles_mutex;
 std::unordered_set<const void*>& modules() {
@@ -119,6 +123,8 @@ std::unique_ptr<Module> Module::load(const void* image, int& error) {
     }
     module->content_ = std::to_string(std::hash<std::string_view>()(std::string_view(shared, head.shared_bytes)));
     module->count_ = count_thunks(shared, head.shared_bytes);
+    if (head.relocatable_offset <= head.total_bytes && head.relocatable_bytes <= head.total_bytes - head.relocatable_offset)
+        module->static_shared_ = shared_bytes_of({static_cast<const char*>(image) + head.relocatable_offset, head.relocatable_bytes});
     error = success;
     return module;
 }
@@ -156,6 +162,10 @@ Function* Module::function(const std::string& name) {
         made->parameters.resize(bytes / sizeof(Parameter));
         std::memcpy(static_cast<void*>(made->parameters.data()), table, made->parameters.size() * sizeof(Parameter));
     }
+    made->max_threads = max_threads_per_block;
+    if (const void* bounds = symbol(bounds_prefix + name, nullptr))
+        if (const unsigned most = *static_cast<const unsigned*>(bounds); most != 0) made->max_threads = std::min(made->max_threads, most);
+    if (const auto found_shared = static_shared_.find(name); found_shared != static_shared_.end()) made->shared_bytes = found_shared->second;
     for (const Parameter& p : made->parameters) {
         const std::uint32_t alignment = p.alignment != 0 ? p.alignment : 1;
         made->argument_bytes = (made->argument_bytes + alignment - 1) / alignment * alignment;

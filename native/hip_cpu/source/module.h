@@ -25,6 +25,8 @@ struct Function {
     std::vector<Parameter> parameters;
     std::vector<std::uint32_t> offsets;  // of each parameter in the packed buffer
     std::uint32_t argument_bytes = 0;
+    unsigned max_threads = 0;  // of a workgroup
+    std::size_t shared_bytes = 0;  // static
     Pace pace;
 };
 
@@ -48,6 +50,7 @@ private:
     int file_ = -1;
     void* library_ = nullptr;
     unsigned count_ = 0;
+    std::map<std::string, std::size_t> static_shared_;
     std::mutex mutex_;
     std::map<std::string, std::unique_ptr<Function>> functions_;
 };

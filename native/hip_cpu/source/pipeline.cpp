@@ -9,6 +9,8 @@
 #include "compiler.h"
 #include "container.h"
 #include "cpu.h"
+#include "device.h"
+#include "footprint.h"
 #include "process.h"
 #include "rewrite.h"
 #include "sha256.h"
@@ -221,9 +223,14 @@ private:
         if (!write_file(folder + "kernel.s", renamed.text)) return say(Outcome::failed, "the assembly could not be written");
         const Finished assembled = step({"-c", "kernel.s", "-o", "kernel.o"}, false);
         if (!assembled.ok()) return say(Outcome::failed, assembled.error);
+        if (!read_file(folder + "kernel.o", relocatable)) return say(Outcome::failed, "the assembler left no object");
+        for (const auto& [name, bytes] : shared_bytes_of(relocatable))
+            if (bytes > max_shared_bytes)
+                return say(Outcome::refused, main_ + ": error: the kernel " + name + " has " + std::to_string(bytes) +
+                                                 " bytes of static shared memory, and a workgroup can have " + std::to_string(max_shared_bytes));
         const Finished linked = step({"-shared", "-Wl,-Bsymbolic", "-Wl,--build-id=none", "-Wl,--as-needed", "-Wl,-z,defs", "kernel.o", "-o", "kernel.so"}, false);
         if (!linked.ok()) return say(Outcome::refused, linked.error);
-        if (!read_file(folder + "kernel.so", shared) || !read_file(folder + "kernel.o", relocatable))
+        if (!read_file(folder + "kernel.so", shared))
             return say(Outcome::failed, "the linker left no object");
         compiled_.object = pack(shared, relocatable);
         compiled_.log = warnings + without_known_warnings(compiled.error);

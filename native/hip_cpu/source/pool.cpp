@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cpu.h"
+#include "fault.h"
 #include "wait.h"
 
 namespace kp {
@@ -105,7 +106,7 @@ unsigned Pool::claim_all(Share& share, bool from_back, std::uint32_t epoch, std:
         if (!share.ticket.compare_exchange_weak(seen, taken, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
         const std::uint64_t chunk = first_chunk + (from_back ? end - 1 : next);
         const std::uint64_t first = groups * chunk / chunks, after = groups * (chunk + 1) / chunks;
-        call->thunk(call->arguments(), first, after - first, &call->launch);
+        run_caught(*call, first, after - first);
         ++claimed;
         seen = share.ticket.load(std::memory_order_acquire);
     }

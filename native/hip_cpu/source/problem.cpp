@@ -43,6 +43,11 @@ int after_waiting() {
     return take_problem();
 }
 
+int said_of(int error, const std::string& sentence) {
+    said() = sentence;
+    return error;
+}
+
 void forget_sentence() {
     if (!said().empty()) said().clear();
 }

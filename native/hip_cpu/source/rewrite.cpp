@@ -285,6 +285,21 @@ private:
         return out;
     }
 
+    // The first argument of __launch_bounds__.
+    std::string launch_bounds(const Declaration& d) const {
+        if (d.bounds == 0) return "";
+        const std::size_t close = closing(tokens_, d.bounds);
+        int depth = 0;
+        std::size_t end = d.bounds + 1;
+        for (; end < close; ++end) {
+            if (tokens_[end].is("(") || tokens_[end].is("[") || tokens_[end].is("{")) end = closing(tokens_, end);
+            else if (tokens_[end].is("<")) ++depth;
+            else if (tokens_[end].is(">") && depth > 0) --depth;
+            else if (tokens_[end].is(",") && depth == 0) break;
+        }
+        return flat(d.bounds + 1, end);
+    }
+
     // Parameters without default arguments: those belong to one declaration only, and nobody calls the stub.
     std::string parameters(const Declaration& d) const {
         std::string out;
@@ -357,9 +372,16 @@ private:
         const bool outside = outside_everywhere_ || mentions(begin, close, outside_);
         Traits traits{group ? Traits::group() : outside ? Traits::outside() : Traits::of(facts), ""};
         std::string run;
+        if (const std::string bounds = launch_bounds(d); !bounds.empty() && !d.is_specialisation) {
+            traits.bounds = bounds;
+            if (keyed && template_traits_.count(name) == 0) {
+                traits.bounds = "kp_bounds_" + name;
+                run = " " + flat(d.begin, d.specifiers) + " constexpr unsigned " + traits.bounds + "() { return static_cast<unsigned>(" + bounds + "); }";
+            }
+        }
         if (!group && !outside && !d.is_specialisation && (!keyed || template_traits_.count(name) == 0)) {
             traits.run = "kp_run_" + (keyed ? name : std::to_string(number));
-            run = " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) ::kp::Run " + traits.run + "(" + parameters(d) +
+            run += " " + flat(d.begin, d.specifiers) + " static inline __attribute__((always_inline)) ::kp::Run " + traits.run + "(" + parameters(d) +
                   ") { return " + run_facts(facts) + "; }";
         }
         if (keyed) {
@@ -368,7 +390,7 @@ private:
             const auto [known, first] = template_traits_.emplace(name, traits);
             const auto either = [&](const std::string& type) { return traits.type == type || known->second.type == type; };
             if (!first)
-                known->second = {either(Traits::group()) ? Traits::group() : either(Traits::outside()) ? Traits::outside() : Traits::plain(), ""};
+                known->second = {either(Traits::group()) ? Traits::group() : either(Traits::outside()) ? Traits::outside() : Traits::plain(), "", ""};
         }
         const bool drop_void = !has_parameters(d) && d.close == d.open + 2;
         edit(tokens_[begin].begin, tokens_[d.open].end, stub(d) + run + marker(d.open) + body_head(d, number));
@@ -392,9 +414,10 @@ private:
     // `body` and `stub` are spelled with template arguments, and with a qualified name where need be.
     std::string template_glue(const std::string& body, const std::string& stub, const std::string& name) {
         Traits traits = template_traits_[name];
-        if (outside_everywhere_ && traits.type != Traits::group()) traits = {Traits::outside(), ""};
+        if (outside_everywhere_ && traits.type != Traits::group()) traits = {Traits::outside(), "", traits.bounds};
         if (traits.type.empty()) traits.type = Traits::plain();
         if (!traits.run.empty()) traits.run = std::string(body).replace(body.rfind("kp_kernel_" + name), 10, "kp_run_");
+        if (!traits.bounds.empty()) traits.bounds = std::string(body).replace(body.rfind("kp_kernel_" + name), 10, "kp_bounds_") + "()";
         return glue(next_kernel(""), body, "&" + stub, traits, stub);
     }
 
