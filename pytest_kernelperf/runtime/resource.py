@@ -1,7 +1,7 @@
 """What a kernel uses of a device, asked of the runtime where the code object itself does not say.
 
-An AMD code object's notes say it all. A cubin and the cpu runtime's say little, so the runtime is asked, which loads the
-module. The cpu runtime has no registers to count.
+An AMD code object's notes say it all. A cubin and the cpu runtime's code object say little, so the runtime is asked,
+which loads the module. The cpu runtime has no registers to count.
 """
 
 from __future__ import annotations
