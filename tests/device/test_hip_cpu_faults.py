@@ -201,6 +201,69 @@ def test_a_fault_is_one_sentence_and_the_next_launch_runs(hip: HipCpu, fault: st
         check_still_works(hip)
 
 
+SHARED = {
+    "an array": ("float tile[64];", "tile", "tile[64 + threadIdx.x % 2] = x[0];", "past the end", 256),
+    "two dimensions": ("short t[4][8];", "t", "t[3][8 + threadIdx.x % 4] = 1;", "past the end", 64),
+    "a template": ("__align__(16) Four<int> v;", "v", "(&v)->of[4 + threadIdx.x % 2] = 1;", "past the end", 16),
+    "before it": ("volatile int all[32];", "all", "all[(int)threadIdx.x - 1] = 1;", "before the beginning", 128),
+}
+
+
+@pytest.mark.parametrize("shape", SHARED)
+def test_a_write_beside_a_shared_variable_is_noticed(hip: HipCpu, shape: str) -> None:
+    """Of a kernel or a device function, by name and size; what stays within is let through."""
+    declaration, name, write, where, size = SHARED[shape]
+    source = f"""
+    template <class T> struct Four {{ T of[4]; }};
+    __device__ void work(float* x) {{ __shared__ {declaration} {write} __syncthreads(); x[0] = sizeof({name}); }}
+    extern "C" __global__ void k(float* x) {{ work(x); }}"""
+    function = hip.function(hip.load(hip.compile(source)), "k")
+    x = hip.upload(np.zeros(32, np.float32))
+    for _ in range(2):
+        hip.launch(function, (3,), (32,), x)
+        code, said = hip.problem()
+        assert code == ILLEGAL_ADDRESS
+        assert said == f"kernel k: something was written just {where} of the shared variable {name} of {size} bytes"
+        assert hip.download(x, np.zeros(1, np.float32))[0] == size
+        check_still_works(hip)
+
+
+def test_shared_variables_are_found_by_name_only_where_they_are_meant(hip: HipCpu) -> None:
+    """Members, inner variables, lambdas, several in one declaration, and a scope that ends."""
+    source = """
+    struct Has { float s; __device__ float get() const { return s; } };
+    extern "C" __global__ void k(float* x) {
+        float r = 0;
+        {
+            __shared__ float s[32], t;
+            s[threadIdx.x] = x[threadIdx.x];
+            t = 1;
+            __syncthreads();
+            r += s[31 - threadIdx.x] * t;
+        }
+        {
+            __shared__ float s[32];
+            auto put = [&](float v) { s[threadIdx.x] = v; };
+            put(2 * x[threadIdx.x]);
+            __syncthreads();
+            r += s[31 - threadIdx.x] + sizeof s;
+        }
+        {
+            __shared__ float s;
+            s = 3;
+            { float s = 5; r += s; }
+            Has has{7};
+            r += has.s + has.get() + s;
+        }
+        float s = 11;
+        __syncthreads();
+        x[threadIdx.x] = r + s;
+    }"""
+    x = np.arange(32, dtype=np.float32)
+    (found,) = hip.run(source, "k", (1,), (32,), x)
+    np.testing.assert_array_equal(found, 3 * x[::-1] + 128 + 5 + 7 + 7 + 3 + 11)
+
+
 def test_a_signal_from_elsewhere_ends_the_process() -> None:
     """Only what a kernel itself does is caught: a signal that is sent does what it does without us."""
     program = """

@@ -8,6 +8,8 @@
 #include <set>
 #include <vector>
 
+#include "group.h"
+
 namespace kp {
 namespace {
 
@@ -80,7 +82,7 @@ private:
                 if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS) {
                     if (seen.insert(symbol.st_shndx).second) left.push_back(symbol.st_shndx);
                 } else if (const std::string_view name = name_of(symbol); counted.insert(number).second && name != "_ZL8kp_index" && name != "_ZL8kp_group") {
-                    bytes += symbol.st_size;
+                    bytes += symbol.st_size - (name.find("kp_fenced_") != std::string_view::npos ? 2 * fence_bytes : 0);
                 }
             }
         }

@@ -18,6 +18,7 @@ namespace kp {
 namespace {
 
 constexpr unsigned lanes = warp_size;
+constexpr unsigned char fence_pattern = 0x5b;
 enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match, exchange_push };
 enum BarrierKind : unsigned { barrier_plain, barrier_count, barrier_and, barrier_or };
 
@@ -65,7 +66,7 @@ private:
     char* begin_of(unsigned bytes) const { return begin_ + max_shared_bytes - (bytes + 15) / 16 * 16; }
 
     static constexpr std::size_t watched_ = 64;
-    static constexpr char pattern_ = 0x5b;
+    static constexpr char pattern_ = fence_pattern;
     std::size_t page_;
     char* begin_;
 };
@@ -83,6 +84,17 @@ public:
         fail = [](Group* group, const char* file, int line, const char* condition) {
             static_cast<Runner*>(group)->fail_condition(file, line, condition);
         };
+        serial = 0;
+        fence = [](Group* group, void* variable, unsigned bytes, const char* name) {
+            static_cast<Runner*>(group)->put_fence(static_cast<unsigned char*>(variable), bytes, name);
+        };
+    }
+
+    // What the next run of workgroups writes into the bytes round a variable is looked at when it is done.
+    void put_fence(unsigned char* variable, unsigned bytes, const char* name) {
+        fences_.push_back({variable, bytes, name});
+        std::memset(variable - fence_bytes + sizeof serial, fence_pattern, fence_bytes - sizeof serial);
+        std::memset(variable + bytes, fence_pattern, fence_bytes);
     }
 
     void run(const Launch& launch, std::uint64_t first, std::uint64_t count, GroupEntry entry, void* context, const char* kernel) {
@@ -96,6 +108,8 @@ public:
             return report(out_of_memory, std::string("kernel ") + kernel + ": there is no memory for the stacks of a workgroup of " + std::to_string(threads) + " threads");
         if (left_running_) begin_anew();
         left_running_ = true;
+        if (++serial == 0) ++serial;
+        fences_.clear();
         if (launch.shared_bytes != 0) shared_.draw(launch.shared_bytes);
         for (std::uint64_t group = first; group < first + count; ++group) {
             block[0] = static_cast<unsigned>(group % launch.grid[0]);
@@ -112,6 +126,9 @@ public:
             }
         }
         left_running_ = false;
+        for (const Fence& fenced : fences_)
+            if (const char* const where = fenced.damage())
+                report(illegal_address, std::string("kernel ") + kernel + ": something was written just " + where + " the shared variable " + fenced.name + " of " + counted_bytes(fenced.bytes));
         if (launch.shared_bytes == 0) return;
         if (const char* const where = shared_.damage(launch.shared_bytes))
             report(illegal_address, std::string("kernel ") + kernel + ": something was written just " + where + " dynamic shared memory of " + std::to_string(launch.shared_bytes) + " bytes");
@@ -146,6 +163,19 @@ private:
         std::uint32_t source = 0;
         std::uint32_t kind = 0;
         std::uint32_t site = 0;
+    };
+    struct Fence {
+        const unsigned char* variable;
+        unsigned bytes;
+        const char* name;
+
+        const char* damage() const {
+            for (unsigned i = 0; i < fence_bytes; ++i)
+                if (variable[bytes + i] != fence_pattern) return "past the end of";
+            for (unsigned i = 1; i <= fence_bytes - sizeof(unsigned); ++i)
+                if (*(variable - i) != fence_pattern) return "before the beginning of";
+            return nullptr;
+        }
     };
     // One bit a lane.
     struct Wave {
@@ -324,6 +354,7 @@ private:
     unsigned wave_ = 0;
     std::vector<Thread> threads_;
     std::vector<Wave> waves_;
+    std::vector<Fence> fences_;
     bool left_running_ = false;  // a fault led out of run()
     std::string failure_;
     int failure_code_ = success;

@@ -21,7 +21,12 @@ struct Group {
     void* dynamic_shared;
     unsigned block[3];
     unsigned thread;
+    unsigned serial;
+    void (*fence)(Group*, void* variable, unsigned bytes, const char* name);
 };
+
+// Bytes on both sides of a fenced variable; its serial number takes the first four.
+constexpr unsigned fence_bytes = 128;
 
 // Runs thread group->thread of workgroup group->block.
 using GroupEntry = void (*)(void* context, Group* group);

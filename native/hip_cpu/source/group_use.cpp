@@ -190,6 +190,7 @@ void GroupUse::edit_shared(std::size_t at, std::vector<Edit>& edits) const {
     if (end == t_.size()) return;
     bool dynamic = false;
     for (std::size_t i = begin; i < end; ++i) dynamic = dynamic || t_[i].is("extern");
+    if (!dynamic && fences_ && !at_namespace_scope(begin) && edit_fenced(begin, end, edits)) return;
     if (!dynamic) {
         bool is_static = false;
         for (std::size_t i = begin; i < end; ++i) {
@@ -219,6 +220,45 @@ void GroupUse::edit_shared(std::size_t at, std::vector<Edit>& edits) const {
     edits.push_back({t_[begin].begin, t_[end].begin,
                      outside ? "static inline __attribute__((always_inline, unused)) " + type + "(&kp_shared_" + text + "())" + dimensions + " { return " + memory + "; }"
                              : type + "(&" + text + ")" + dimensions + " = " + memory});
+}
+
+// __shared__ float tile[8][8];  ...  tile[1][2]      becomes
+// static thread_local Fenced<float [8][8]> kp_fenced_tile; kp_fenced_tile.enter("tile");  ...  kp_fenced_tile.value[1][2]
+// False, and nothing done, for what is not as simple: initialisers, several variables in one declaration, a name that is
+// declared anew within its scope.
+bool GroupUse::edit_fenced(std::size_t begin, std::size_t end, std::vector<Edit>& edits) const {
+    const std::size_t name = declared_name(begin, end);
+    std::string type, alignment;
+    int angles = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        if (i == name || t_[i].is("static") || t_[i].is("__shared__")) continue;
+        if ((t_[i].is("alignas") || t_[i].is("__attribute__")) && t_[i + 1].is("(")) {
+            const std::size_t close = closing(t_, i + 1);
+            for (; i < close; ++i) alignment.append(t_[i].text);
+            alignment += ") ";
+            continue;
+        }
+        if (t_[i].is("<")) ++angles;
+        if (t_[i].is(">")) --angles;
+        if (t_[i].is("=") || t_[i].is("{") || t_[i].is("(") || (t_[i].is(",") && angles == 0)) return false;
+        type.append(t_[i].text).append(" ");
+    }
+    std::vector<std::size_t> used;
+    int depth = 0;
+    for (std::size_t i = end; i < t_.size(); ++i) {
+        if (t_[i].is("{")) ++depth;
+        if (t_[i].is("}") && --depth < 0) break;
+        if (!t_[i].is_name() || !t_[i].is(t_[name].text)) continue;
+        const Token& before = t_[i - 1];
+        if (before.is(".") || before.is("->") || before.is("::")) continue;
+        if (before.is_name() && !before.is("return") && !before.is("else") && !before.is("case") && !before.is("sizeof") && !before.is("do")) return false;
+        used.push_back(i);
+    }
+    const std::string text(t_[name].text), fenced = "kp_fenced_" + text;
+    edits.push_back({t_[begin].begin, t_[end].begin,
+                     alignment + "static thread_local __attribute__((tls_model(\"local-dynamic\"))) ::kp::Fenced<" + type + "> " + fenced + "; " + fenced + ".enter(\"" + text + "\")"});
+    for (const std::size_t i : used) edits.push_back({t_[i].begin, t_[i].end, fenced + ".value"});
+    return true;
 }
 
 bool GroupUse::at_namespace_scope(std::size_t begin) const {

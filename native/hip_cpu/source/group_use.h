@@ -25,7 +25,8 @@ namespace kp {
 
 class GroupUse {
 public:
-    explicit GroupUse(const Tokens& tokens) : t_(tokens.list) {}
+    // `fences`: put bytes round __shared__ variables that tell of writes beside them.
+    GroupUse(const Tokens& tokens, bool fences) : t_(tokens.list), fences_(fences) {}
 
     // A function or other piece of namespace scope, as tokens of its declaration and body; "" if it has no name.
     // A member function has its class's name too, which tells it from others without a name.
@@ -61,9 +62,11 @@ private:
     unsigned level_of(const Piece& piece) const;
     void edit_body(unsigned base, std::size_t open, std::size_t close, std::vector<Edit>& edits) const;
     void edit_shared(std::size_t token, std::vector<Edit>& edits) const;
+    bool edit_fenced(std::size_t begin, std::size_t end, std::vector<Edit>& edits) const;
     std::size_t declared_name(std::size_t begin, std::size_t end) const;
 
     const std::vector<Token>& t_;
+    bool fences_;
     std::vector<Piece> pieces_;
     std::map<std::string_view, unsigned> levels_;  // of functions that wait: more than that of those they call
     std::set<std::string_view> exchanging_;          // those of them with wave operations

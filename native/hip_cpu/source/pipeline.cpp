@@ -154,11 +154,16 @@ public:
         if (cache_read(key, compiled_)) return Outcome::compiled;
         compiled_ = {};
 
-        const Rewritten rewritten = rewrite(
-            text, expressions,
-            cxx_.is_clang ? "#pragma clang loop vectorize(assume_safety) interleave(enable)" : "#pragma GCC ivdep");
-        if (!rewritten.error.empty()) return say(Outcome::refused, rewritten.error);
-        const Outcome outcome = build(rewritten, preprocessed.error);
+        const std::string pragma = cxx_.is_clang ? "#pragma clang loop vectorize(assume_safety) interleave(enable)" : "#pragma GCC ivdep";
+        Outcome outcome = Outcome::refused;
+        // Fences round shared variables are put in by name, which code may be too clever for: what does not compile with
+        // them is tried without, and then is what is said of it.
+        for (const bool fences : {true, false}) {
+            const Rewritten rewritten = rewrite(text, expressions, pragma, fences);
+            if (!rewritten.error.empty()) return say(Outcome::refused, rewritten.error);
+            outcome = build(rewritten, preprocessed.error);
+            if (outcome != Outcome::refused || rewritten.text.find("kp_fenced_") == std::string::npos) break;
+        }
         if (outcome == Outcome::compiled) cache_write(key, compiled_);
         return outcome;
     }

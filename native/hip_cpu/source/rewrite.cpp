@@ -22,8 +22,8 @@ struct Function {
 
 class Rewriter {
 public:
-    Rewriter(std::string_view text, const std::vector<std::string>& expressions, const std::string& pragma)
-        : text_(text), expressions_(expressions), pragma_(pragma), split_(split(text)), tokens_(split_.list) {}
+    Rewriter(std::string_view text, const std::vector<std::string>& expressions, const std::string& pragma, bool fences)
+        : text_(text), expressions_(expressions), pragma_(pragma), split_(split(text)), tokens_(split_.list), group_(split_, fences) {}
 
     Rewritten run() {
         result_.error = split_.error;
@@ -475,7 +475,7 @@ private:
     std::vector<Function> functions_;
     std::vector<bool> ours_;  // of each file: whether it is a device header
     std::vector<std::pair<std::size_t, std::size_t>> arguments_;  // kernels' declarations and explicit instantiations
-    GroupUse group_{split_};
+    GroupUse group_;
     std::set<std::string_view> outside_;
     bool outside_everywhere_ = false;
     std::set<std::string> template_kernels_;
@@ -486,8 +486,8 @@ private:
 
 }  // namespace
 
-Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma) {
-    return Rewriter(preprocessed, name_expressions, pragma).run();
+Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma, bool fences) {
+    return Rewriter(preprocessed, name_expressions, pragma, fences).run();
 }
 
 }  // namespace kp

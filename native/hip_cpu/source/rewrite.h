@@ -24,6 +24,7 @@ struct Rewritten {
 };
 
 // `pragma`: see read_body in kernel_body.h.
-Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma);
+// `fences`: see group_use.h.
+Rewritten rewrite(std::string_view preprocessed, const std::vector<std::string>& name_expressions, const std::string& pragma, bool fences);
 
 }  // namespace kp

@@ -19,6 +19,8 @@ struct Group {
     void* dynamic_shared;
     unsigned block[3];
     unsigned thread;  // number of the running thread in its workgroup
+    unsigned serial;  // of the run of workgroups that this one is in, never 0
+    void (*fence)(Group*, void* variable, unsigned bytes, const char* name);
 };
 
 enum ExchangeKind : unsigned { exchange_shuffle, exchange_ballot, exchange_match, exchange_push };
@@ -32,6 +34,7 @@ static thread_local kp::Group* kp_group __attribute__((tls_model("local-dynamic"
 namespace kp {
 
 constexpr unsigned wave_lanes = 32;
+constexpr unsigned fence_bytes = 128;  // as in source/group.h
 
 template <class T> struct SameAs { using type = T; };
 
@@ -189,6 +192,22 @@ private:
         T result = from(value, static_cast<unsigned>(__builtin_ctzll(left)));
         while ((left &= left - 1) != 0) result = two(result, from(value, static_cast<unsigned>(__builtin_ctzll(left))));
         return result;
+    }
+};
+
+// A __shared__ variable between bytes that nobody may write: the runtime looks at them when its workgroups have run.
+template <class T> struct Fenced {
+    unsigned serial;  // of the run that this one was entered in
+    unsigned char before[fence_bytes - sizeof(unsigned)];
+    T value;
+    unsigned char after[fence_bytes];
+
+    __attribute__((always_inline)) void enter(const char* name) {
+        if (serial != ::kp_group->serial) begin(name);
+    }
+    __attribute__((noinline)) void begin(const char* name) {
+        serial = ::kp_group->serial;
+        ::kp_group->fence(::kp_group, const_cast<void*>(static_cast<const volatile void*>(&value)), sizeof value, name);
     }
 };
 
