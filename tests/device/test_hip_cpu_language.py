@@ -13,7 +13,9 @@ from hip_cpu_source import HipSource
 
 THROUGH = {"neighbour": "through<neighbour, THREADS, float>", "times": "through<times, THREADS, float>"}
 SCALES = ["scale<double, 2>", "scale<int, 7>", "scale<float, 3>", "a::scale", "a::b::scale", "hidden", "file_local"]
-EXPRESSIONS = [*THROUGH.values(), *SCALES, "conv1d<int>", "conv1d<int64_t>"]
+FOLDED = "folded<Twice, kSecond, true, (char)(8 >> 2), 1u, 2u, 3u>"
+SUMMED, APPLIED = "summed<int, float, double>", "applied<Scaled>"
+EXPRESSIONS = [*THROUGH.values(), *SCALES, "conv1d<int>", "conv1d<int64_t>", FOLDED, SUMMED, APPLIED]
 
 
 @pytest.fixture(scope="module")
@@ -234,6 +236,15 @@ def test_atomics_of_every_kind(source: HipSource) -> None:
     assert f.tolist() == [500, 999, -999, 1000, 2.5]
     assert d.tolist() == [250, 999]
     assert h.tolist() == [1000, 500]
+
+
+def test_packs_functors_and_template_arguments_of_every_kind(source: HipSource) -> None:
+    """Numbers, letters, enumerators, templates; a structure that is a kernel's function; packs of arguments."""
+    assert source.run(FOLDED, (1,), (8,), np.zeros(8, np.int32))[0].tolist() == [2 * (5 + 1 + 2 + 6)] * 8
+    given = (1, 2.5, ctypes.c_double(3))
+    assert source.run(SUMMED, (1,), (8,), np.zeros(8, np.float32), *given)[0].tolist() == [6.5] * 8
+    x = np.arange(8, dtype=np.float32)
+    assert source.run(APPLIED, (1,), (8,), x, ctypes.c_float(3), shared=32)[0].tolist() == (3 * x[::-1]).tolist()
 
 
 def test_printf_formats_all_it_is_given() -> None:

@@ -95,7 +95,10 @@ std::vector<std::string> code_flags(const Compiler& compiler) {
     // It also moves what it thinks unlikely (a throw, an abort) into functions of their own.
     // And it would make an inline function's shared memory one for all modules in the process, whatever size each gives it.
     if (!compiler.is_clang) flags.insert(flags.end(), {"-fno-ipa-icf", "-fno-reorder-blocks-and-partition", "-fno-gnu-unique"});
-#if !defined(__x86_64__)
+#if defined(__x86_64__)
+    // A large frame touches each of its pages in order, so that one that is too large meets the page below its stack.
+    flags.push_back("-fstack-clash-protection");
+#else
     flags.erase(std::find(flags.begin(), flags.end(), "-fcf-protection=none"));
 #endif
     return flags;

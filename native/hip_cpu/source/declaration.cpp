@@ -34,12 +34,8 @@ std::size_t skip_templates(const std::vector<Token>& tokens, std::size_t begin, 
 std::size_t declarator(const std::vector<Token>& tokens, std::size_t least, std::size_t open) {
     std::size_t name = open - 1;
     if (!tokens[name].is(">")) return name;
-    int depth = 0;
-    for (;; --name) {
-        if (tokens[name].is(">")) ++depth;
-        if (tokens[name].is("<") && --depth == 0) return name > least ? name - 1 : least;
-        if (name == least) return least;
-    }
+    name = opening_angle(tokens, least, name);
+    return name > least ? name - 1 : least;
 }
 
 // What is left of the specifiers without those that are no type: void, or std::enable_if_t<...> and the like, which the

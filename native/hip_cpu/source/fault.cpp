@@ -17,19 +17,33 @@
 namespace kp {
 namespace {
 
+// A place to jump back to: what a compiler has built in costs 2 ns, where the C library's takes 10, and this is on the way
+// of each launch.
+#if defined(__x86_64__)
+using Place = void* [5];
+#define KP_RETURN_PLACE(place) __builtin_setjmp(place)
+#define KP_RETURN_TO(place) __builtin_longjmp(place, 1)
+#else
+using Place = sigjmp_buf;
+#define KP_RETURN_PLACE(place) sigsetjmp(place, 0)
+#define KP_RETURN_TO(place) siglongjmp(place, 1)
+#endif
+
 constexpr int caught_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 struct sigaction before_us[64];
 
 // What a thread's handler leaves for the place that it jumps to.
 struct Caught {
     bool armed = false;
-    sigjmp_buf place;
+    Place place;
     int signal = 0;
     const void* address = nullptr;  // null: the processor does not say
     const char* stack = nullptr;    // stack pointer
     enum Access { touched, read, written } access = touched;
 };
-thread_local Caught caught;
+
+// Of this thread; null until it runs its first kernel.
+thread_local Caught* caught = nullptr;
 
 void note_context(const ucontext_t& context, Caught& fault) {
 #if defined(__x86_64__)
@@ -42,19 +56,19 @@ void note_context(const ucontext_t& context, Caught& fault) {
 }
 
 void handle(int signal, siginfo_t* info, void* context) {
-    Caught& fault = caught;
     const bool sent = info->si_code <= 0 && signal != SIGABRT;  // by another process; abort() sends itself its signal
-    if (!fault.armed || sent) {
+    if (caught == nullptr || !caught->armed || sent) {
         // Not a kernel's: whoever was asked before us is asked again, by the same instruction.
         sigaction(signal, &before_us[signal], nullptr);
         if (info->si_code <= 0) raise(signal);
         return;
     }
+    Caught& fault = *caught;
     fault.armed = false;
     fault.signal = signal;
     fault.address = signal == SIGSEGV && info->si_code == SI_KERNEL ? nullptr : info->si_addr;
     note_context(*static_cast<const ucontext_t*>(context), fault);
-    siglongjmp(fault.place, 1);
+    KP_RETURN_TO(fault.place);
 }
 
 bool install() {
@@ -131,21 +145,33 @@ std::string sentence(const Caught& fault, unsigned shared_bytes) {
     }
 }
 
+__attribute__((noinline)) Caught* prepare_thread() {
+    struct Prepared {
+        Caught caught;
+        HandlerStack stack;
+    };
+    static const bool installed = install();
+    static thread_local Prepared prepared;
+    (void)installed;
+    return caught = &prepared.caught;
+}
+
+__attribute__((noinline)) void report_fault(const KernelCall& call, const Caught& fault) {
+    const bool of_memory = fault.signal == SIGSEGV || fault.signal == SIGBUS;
+    report(of_memory ? illegal_address : launch_failure, "kernel " + kernel_name(*call.identity) + ": " + sentence(fault, call.launch.shared_bytes));
+}
+
 }  // namespace
 
 void run_caught(KernelCall& call, std::uint64_t first, std::uint64_t count) {
-    static const bool installed = install();
-    static thread_local HandlerStack stack;
-    (void)installed, (void)stack;
-    Caught& fault = caught;
-    if (sigsetjmp(fault.place, 0) == 0) {
-        fault.armed = true;
+    Caught* const fault = caught != nullptr ? caught : prepare_thread();
+    if (KP_RETURN_PLACE(fault->place) == 0) {
+        fault->armed = true;
         call.thunk(call.arguments(), first, count, &call.launch);
-        fault.armed = false;
+        fault->armed = false;
         return;
     }
-    report(fault.signal == SIGSEGV || fault.signal == SIGBUS ? illegal_address : launch_failure,
-           "kernel " + kernel_name(*call.identity) + ": " + sentence(fault, call.launch.shared_bytes));
+    report_fault(call, *caught);
 }
 
 }  // namespace kp

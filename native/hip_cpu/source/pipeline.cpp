@@ -189,9 +189,8 @@ private:
         while (at != std::string_view::npos) {
             const std::size_t begin = at + std::strlen(mark_);
             at = preprocessed.find(mark_, begin);
-            std::string words;
-            for (const Token& token : split(preprocessed.substr(begin, at - begin)).list) words.append(words.empty() ? "" : " ").append(token.text);
-            expressions.push_back(words);
+            const Tokens parts = split(preprocessed.substr(begin, at - begin));
+            expressions.push_back(on_one_line(parts.list, 0, parts.list.size()));
         }
         return before;
     }

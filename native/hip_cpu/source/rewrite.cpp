@@ -276,14 +276,7 @@ private:
     void edit(std::size_t begin, std::size_t end, std::string text) { edits_.push_back({begin, end, std::move(text)}); }
 
     // Tokens [begin, end) on one line.
-    std::string flat(std::size_t begin, std::size_t end) const {
-        std::string out;
-        for (std::size_t i = begin; i < end; ++i) {
-            if (!out.empty()) out += ' ';
-            out += tokens_[i].text;
-        }
-        return out;
-    }
+    std::string flat(std::size_t begin, std::size_t end) const { return on_one_line(tokens_, begin, end); }
 
     // The first argument of __launch_bounds__.
     std::string launch_bounds(const Declaration& d) const {
@@ -431,20 +424,14 @@ private:
             std::size_t first = 0, last = parts.list.size();
             if (last != 0 && parts.list[0].is("&")) first = 1;
             std::string whole;
-            for (std::size_t i = first; i < last; ++i) whole.append(whole.empty() ? "" : " ").append(parts.list[i].text);
+            whole = on_one_line(parts.list, first, last);
             std::size_t name = last;
             if (last != 0 && parts.list[last - 1].is(">")) {
-                int depth = 0;
-                for (name = last; name-- > first;) {
-                    if (parts.list[name].is(">")) ++depth;
-                    if (parts.list[name].is("<") && --depth == 0) break;
-                }
+                name = opening_angle(parts.list, first, last - 1);
                 name = name > first ? name - 1 : last;
             }
             if (name < last && template_kernels_.count(std::string(parts.list[name].text)) != 0 && seen.insert(whole).second) {
-                std::string body;
-                for (std::size_t i = first; i < last; ++i)
-                    body.append(body.empty() ? "" : " ").append(i == name ? "kp_kernel_" : "").append(parts.list[i].text);
+                const std::string body = on_one_line(parts.list, first, name) + " kp_kernel_" + on_one_line(parts.list, name, last);
                 out += "# 1 \"name expression\"\n" + template_glue(body, whole, std::string(parts.list[name].text)) + "\n";
             }
             const std::string key = "kp_expression_KPE" + std::to_string(number) + "_";

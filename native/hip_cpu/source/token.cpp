@@ -130,6 +130,7 @@ private:
         for (std::string_view pair : pairs)
             if (two == pair) at_ = begin + 2;
         if (two == "<<" && peek() == '=') ++at_;
+        if (text_.substr(begin, 3) == "...") at_ = begin + 3;
         add(TokenKind::punctuation, begin, line_);
     }
 
@@ -149,6 +150,28 @@ private:
 }  // namespace
 
 Tokens split(std::string_view text) { return Reader(text).read(); }
+
+std::size_t opening_angle(const std::vector<Token>& tokens, std::size_t least, std::size_t close) {
+    int angles = 0, others = 0;
+    for (std::size_t i = close;; --i) {
+        const Token& t = tokens[i];
+        if (t.is(")") || t.is("]") || t.is("}")) ++others;
+        if (t.is("(") || t.is("[") || t.is("{")) --others;
+        if (others == 0 && t.is(">")) ++angles;
+        if (others == 0 && t.is("<") && --angles == 0) return i;
+        if (i == least) return least;
+    }
+}
+
+std::string on_one_line(const std::vector<Token>& tokens, std::size_t begin, std::size_t end) {
+    std::string out;
+    for (std::size_t i = begin; i < end; ++i) {
+        const bool joined = i > begin && tokens[i].kind == TokenKind::punctuation && tokens[i - 1].kind == TokenKind::punctuation && tokens[i].begin == tokens[i - 1].end;
+        if (i > begin && !joined) out += ' ';
+        out += tokens[i].text;
+    }
+    return out;
+}
 
 std::size_t closing(const std::vector<Token>& tokens, std::size_t open) {
     int depth = 0;

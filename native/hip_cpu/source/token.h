@@ -32,6 +32,13 @@ struct Tokens {
 // Split preprocessed text into tokens. `text` must outlive the result.
 Tokens split(std::string_view text);
 
+// Tokens [begin, end) with a space between them, but for the parts of an operator: >> and the like are split above.
+std::string on_one_line(const std::vector<Token>& tokens, std::size_t begin, std::size_t end);
+
+// Index of the < that the > at `close` closes, looked for down to `least`, which is returned if there is none. What stands in
+// other brackets does not count: there a > may be an operator.
+std::size_t opening_angle(const std::vector<Token>& tokens, std::size_t least, std::size_t close);
+
 // Index of the bracket that closes the one at `open`, or tokens.size() if none does.
 std::size_t closing(const std::vector<Token>& tokens, std::size_t open);
 

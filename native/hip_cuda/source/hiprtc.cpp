@@ -1,45 +1,63 @@
-// The hiprtc C interface over NVRTC: HIP source in, machine code (a cubin) out.
+// HIP source in, machine code (a cubin) out, by NVRTC.
 #include <dlfcn.h>
 
-#include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "driver.h"
-#include "export.h"
+#include "hiprtc.h"
 #include "nvrtc.h"
 #include "option.h"
 
 namespace kp {
 namespace {
 
-// hiprtcResult; NVRTC numbers its own up to here alike.
-enum Result : int {
-    success = 0,
-    invalid_input = 3,
-    invalid_program = 4,
-    invalid_option = 5,
-    compilation = 6,
-    no_name_expressions_after_compilation = 8,
-    no_lowered_names_before_compilation = 9,
-    name_expression_not_valid = 10,
-    internal_error = 11,
-};
+std::vector<const char*> pointers(const std::vector<std::string>& texts) {
+    std::vector<const char*> result;
+    for (const std::string& text : texts) result.push_back(text.c_str());
+    return result;
+}
 
-struct Program {
-    std::string source, name;
-    std::vector<std::string> headers, header_names, expressions;
-    void* made = nullptr;  // NVRTC's program, from compilation on: it owns the lowered names
-    std::string log;
-    std::vector<char> code;
-    bool done = false;
-
-    void drop() {
-        if (made != nullptr) nvrtc().calls.DestroyProgram(&made);
-        made = nullptr;
+// NVRTC's program while it compiles.
+class Made {
+public:
+    explicit Made(const Program& program) {
+        const auto headers = pointers(program.headers), names = pointers(program.header_names);
+        result = calls.CreateProgram(&program_, program.source.c_str(), program.name.c_str(), static_cast<int>(headers.size()), headers.data(), names.data());
+        for (const std::string& expression : program.expressions)
+            if (result == rtc_success) result = calls.AddNameExpression(program_, expression.c_str());
     }
-    ~Program() { drop(); }
+    ~Made() {
+        if (program_ != nullptr) calls.DestroyProgram(&program_);
+    }
+    Made(const Made&) = delete;
+    Made& operator=(const Made&) = delete;
+
+    // NVRTC numbers its results as hiprtc does, up to rtc_internal_error.
+    int compile(const std::vector<const char*>& options) { return calls.CompileProgram(program_, static_cast<int>(options.size()), options.data()); }
+
+    std::string log() const {
+        std::size_t size = 0;
+        if (calls.GetProgramLogSize(program_, &size) != rtc_success || size == 0) return "";
+        std::string text(size, '\0');
+        return calls.GetProgramLog(program_, text.data()) == rtc_success ? text.c_str() : "";
+    }
+    std::string code() const {
+        std::size_t size = 0;
+        if (calls.GetCUBINSize(program_, &size) != rtc_success || size == 0) return "";
+        std::string bytes(size, '\0');
+        return calls.GetCUBIN(program_, bytes.data()) == rtc_success ? bytes : "";
+    }
+    std::string lowered(const std::string& expression) const {
+        const char* name = nullptr;
+        return calls.GetLoweredName(program_, expression.c_str(), &name) == rtc_success && name != nullptr ? name : "";
+    }
+
+    int result = rtc_success;  // of making it
+
+private:
+    const Nvrtc& calls = nvrtc().calls;
+    void* program_ = nullptr;
 };
 
 // Where our headers lie: include/ beside the lib/ that holds this library.
@@ -63,36 +81,21 @@ std::string device_architecture() {
     return "sm_" + std::to_string(major) + std::to_string(minor);
 }
 
-std::vector<const char*> pointers(const std::vector<std::string>& texts) {
-    std::vector<const char*> result;
-    for (const std::string& text : texts) result.push_back(text.c_str());
-    return result;
-}
-
-int refuse(Program& program, Result result, const std::string& sentence) {
+int refuse(Program& program, RtcResult result, const std::string& sentence) {
     program.log += sentence + "\n";
     return result;
 }
 
-void read_log(Program& program) {
-    std::size_t size = 0;
-    if (nvrtc().calls.GetProgramLogSize(program.made, &size) != success || size == 0) return;
-    std::string text(size, '\0');
-    if (nvrtc().calls.GetProgramLog(program.made, text.data()) == success) program.log += text.c_str();
-}
+}  // namespace
 
-int compile(Program& program, const std::vector<std::string>& given) {
-    program.drop();
-    program.log.clear();
-    program.code.clear();
-    program.done = false;
-    if (!nvrtc().opened) return refuse(program, compilation, "error: " + nvrtc().problem);
+int compile_program(Program& program, const std::vector<std::string>& given) {
+    if (!nvrtc().opened) return refuse(program, rtc_compilation, "error: " + nvrtc().problem);
     Translation translated = translate_options(given);
-    if (!translated.refusal.empty()) return refuse(program, invalid_option, "error: " + translated.refusal);
+    if (!translated.refusal.empty()) return refuse(program, rtc_invalid_option, "error: " + translated.refusal);
     for (const std::string& note : translated.notes) program.log += "note: " + note + "\n";
     if (translated.architecture.empty()) translated.architecture = device_architecture();
     if (translated.architecture.empty())
-        return refuse(program, compilation, "error: no architecture to compile for: there is no CUDA device (" + driver().problem +
+        return refuse(program, rtc_compilation, "error: no architecture to compile for: there is no CUDA device (" + driver().problem +
                                                 "), and no --gpu-architecture=sm_… is given");
     std::vector<std::string> options = {"--gpu-architecture=" + translated.architecture, "--device-as-default-execution-space",
                                         "--include-path=" + own_headers()};
@@ -100,130 +103,25 @@ int compile(Program& program, const std::vector<std::string>& given) {
     for (const std::string& folder : nvrtc().headers) options.push_back("--include-path=" + folder);
     options.emplace_back("--pre-include=kernelperf_cuda/device.h");
 
-    const auto headers = pointers(program.headers), names = pointers(program.header_names), arguments = pointers(options);
     const Nvrtc& calls = nvrtc().calls;
-    int result = calls.CreateProgram(&program.made, program.source.c_str(), program.name.c_str(), static_cast<int>(headers.size()),
-                                     headers.data(), names.data());
-    for (const std::string& expression : program.expressions)
-        if (result == success) result = calls.AddNameExpression(program.made, expression.c_str());
-    if (result != success) return refuse(program, internal_error, std::string("error: ") + calls.GetErrorString(result));
-    result = calls.CompileProgram(program.made, static_cast<int>(arguments.size()), arguments.data());
-    read_log(program);
-    if (result != success) {
+    Made made(program);
+    if (made.result != rtc_success) return refuse(program, rtc_internal_error, std::string("error: ") + calls.GetErrorString(made.result));
+    const int result = made.compile(pointers(options));
+    program.log += made.log();
+    if (result != rtc_success) {
         if (program.log.empty()) program.log = std::string("error: ") + calls.GetErrorString(result) + "\n";
-        return result <= internal_error ? result : internal_error;
+        return result <= rtc_internal_error ? result : rtc_internal_error;
     }
-    std::size_t size = 0;
-    result = calls.GetCUBINSize(program.made, &size);
-    if (result != success || size == 0) return refuse(program, internal_error, "error: NVRTC made no machine code for " + translated.architecture);
-    program.code.resize(size);
-    result = calls.GetCUBIN(program.made, program.code.data());
-    program.done = result == success;
-    return program.done ? success : internal_error;
+    program.code = made.code();
+    if (program.code.empty()) return refuse(program, rtc_internal_error, "error: NVRTC made no machine code for " + translated.architecture);
+    for (const std::string& expression : program.expressions) program.lowered.push_back(made.lowered(expression));
+    return rtc_success;
 }
 
-}  // namespace
+// NVRTC's own version, since it is what compiles.
+void compiler_version(int& major, int& minor) {
+    major = nvrtc().major;
+    minor = nvrtc().minor;
+}
+
 }  // namespace kp
-
-using namespace kp;
-using hiprtcProgram = Program*;
-
-KP_EXPORT const char* hiprtcGetErrorString(int result) {
-    static constexpr const char* names[] = {
-        "HIPRTC_SUCCESS", "HIPRTC_ERROR_OUT_OF_MEMORY", "HIPRTC_ERROR_PROGRAM_CREATION_FAILURE", "HIPRTC_ERROR_INVALID_INPUT",
-        "HIPRTC_ERROR_INVALID_PROGRAM", "HIPRTC_ERROR_INVALID_OPTION", "HIPRTC_ERROR_COMPILATION",
-        "HIPRTC_ERROR_BUILTIN_OPERATION_FAILURE", "HIPRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION",
-        "HIPRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION", "HIPRTC_ERROR_NAME_EXPRESSION_NOT_VALID",
-        "HIPRTC_ERROR_INTERNAL_ERROR"};
-    if (result >= 0 && result < static_cast<int>(sizeof names / sizeof *names)) return names[result];
-    return result == 100 ? "HIPRTC_ERROR_LINKING" : "HIPRTC_ERROR_UNKNOWN";
-}
-
-// NVRTC's own version, since it is what compiles; 0.0 where there is none.
-KP_EXPORT int hiprtcVersion(int* major, int* minor) {
-    if (major == nullptr || minor == nullptr) return invalid_input;
-    *major = nvrtc().major;
-    *minor = nvrtc().minor;
-    return success;
-}
-
-KP_EXPORT int hiprtcCreateProgram(hiprtcProgram* program, const char* source, const char* name, int count,
-                                  const char* const* headers, const char* const* include_names) {
-    if (program == nullptr || source == nullptr) return invalid_input;
-    if (count < 0 || (count > 0 && (headers == nullptr || include_names == nullptr))) return invalid_input;
-    auto made = std::make_unique<Program>();
-    made->source = source;
-    made->name = name != nullptr && *name != '\0' ? name : "kernel.hip";
-    for (int i = 0; i < count; ++i) {
-        if (headers[i] == nullptr || include_names[i] == nullptr) return invalid_input;
-        made->headers.emplace_back(headers[i]);
-        made->header_names.emplace_back(include_names[i]);
-    }
-    *program = made.release();
-    return success;
-}
-
-KP_EXPORT int hiprtcDestroyProgram(hiprtcProgram* program) {
-    if (program == nullptr || *program == nullptr) return invalid_program;
-    delete *program;
-    *program = nullptr;
-    return success;
-}
-
-KP_EXPORT int hiprtcAddNameExpression(hiprtcProgram program, const char* expression) {
-    if (program == nullptr) return invalid_program;
-    if (expression == nullptr || *expression == '\0') return invalid_input;
-    if (program->done) return no_name_expressions_after_compilation;
-    program->expressions.emplace_back(expression);
-    return success;
-}
-
-KP_EXPORT int hiprtcCompileProgram(hiprtcProgram program, int count, const char* const* options) {
-    if (program == nullptr) return invalid_program;
-    if (count < 0 || (count > 0 && options == nullptr)) return invalid_input;
-    std::vector<std::string> given;
-    for (int i = 0; i < count; ++i) {
-        if (options[i] == nullptr) return invalid_input;
-        given.emplace_back(options[i]);
-    }
-    return compile(*program, given);
-}
-
-KP_EXPORT int hiprtcGetLoweredName(hiprtcProgram program, const char* expression, const char** name) {
-    if (program == nullptr) return invalid_program;
-    if (expression == nullptr || name == nullptr) return invalid_input;
-    if (!program->done) return no_lowered_names_before_compilation;
-    return nvrtc().calls.GetLoweredName(program->made, expression, name) == success ? success : name_expression_not_valid;
-}
-
-KP_EXPORT int hiprtcGetProgramLogSize(hiprtcProgram program, std::size_t* size) {
-    if (program == nullptr) return invalid_program;
-    if (size == nullptr) return invalid_input;
-    *size = program->log.size() + 1;
-    return success;
-}
-
-KP_EXPORT int hiprtcGetProgramLog(hiprtcProgram program, char* log) {
-    if (program == nullptr) return invalid_program;
-    if (log == nullptr) return invalid_input;
-    std::memcpy(log, program->log.c_str(), program->log.size() + 1);
-    return success;
-}
-
-KP_EXPORT int hiprtcGetCodeSize(hiprtcProgram program, std::size_t* size) {
-    if (program == nullptr || !program->done) return invalid_program;
-    if (size == nullptr) return invalid_input;
-    *size = program->code.size();
-    return success;
-}
-
-KP_EXPORT int hiprtcGetCode(hiprtcProgram program, char* code) {
-    if (program == nullptr || !program->done) return invalid_program;
-    if (code == nullptr) return invalid_input;
-    std::memcpy(code, program->code.data(), program->code.size());
-    return success;
-}
-
-// There is no bitcode to hand out.
-KP_EXPORT int hiprtcGetBitcodeSize(hiprtcProgram, std::size_t*) { return invalid_program; }
-KP_EXPORT int hiprtcGetBitcode(hiprtcProgram, char*) { return invalid_program; }

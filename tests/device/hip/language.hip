@@ -259,3 +259,19 @@ extern "C" __global__ void atomics(int* i, unsigned* u, unsigned long long* l, f
     __hip_atomic_fetch_add(&i[9], 2, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
     atomicAdd_system(&i[10], 1); atomicAdd_block(&i[11], 1);
 }
+
+// packs, and template arguments of every kind
+enum Mode { kFirst, kSecond = 5 };
+template <template <class> class Op, Mode mode, bool flag, char letter, unsigned... numbers>
+__global__ void __launch_bounds__((256 >> 1) + sizeof...(numbers)) folded(int* x) {
+    x[threadIdx.x] = Op<int>()(mode + flag + letter + (0 + ... + int(numbers)));
+}
+template <class T> struct Twice { __device__ T operator()(T v) const { return v + v; } };
+template <class... Ts> __global__ void summed(float* out, Ts... values) { out[threadIdx.x] = (float(values) + ... + 0.f); }
+struct Scaled { float by; template <class T> __device__ T operator()(T v) const { return v * by; } };
+template <class F> __global__ void applied(float* x, F f) {
+    HIP_DYNAMIC_SHARED(float, all)
+    all[threadIdx.x] = f(x[threadIdx.x]);
+    __syncthreads();
+    x[threadIdx.x] = all[blockDim.x - 1 - threadIdx.x];
+}

@@ -20,6 +20,10 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(n) __attribute__((aligned(n)))
 #define __grid_constant__
+#define HIP_DYNAMIC_SHARED(type, variable) extern __shared__ type variable[];
+#define HIP_DYNAMIC_SHARED_ATTRIBUTE
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define HIP_SYMBOL(name) name
 #define warpSize 32
 #define __AMDGCN_WAVEFRONT_SIZE__ 32
 #define __AMDGCN_WAVEFRONT_SIZE 32
