@@ -159,6 +159,7 @@ __attribute__((noinline)) Caught* prepare_thread() {
 __attribute__((noinline)) void report_fault(const KernelCall& call, const Caught& fault) {
     const bool of_memory = fault.signal == SIGSEGV || fault.signal == SIGBUS;
     report(of_memory ? illegal_address : launch_failure, "kernel " + kernel_name(*call.identity) + ": " + sentence(fault, call.launch.shared_bytes));
+    abandon_groups();
 }
 
 }  // namespace

@@ -106,8 +106,7 @@ public:
         dynamic_shared = shared_.of(launch.shared_bytes);
         if (dynamic_shared == nullptr || !prepare(threads))
             return report(out_of_memory, std::string("kernel ") + kernel + ": there is no memory for the stacks of a workgroup of " + std::to_string(threads) + " threads");
-        if (left_running_) begin_anew();
-        left_running_ = true;
+        running_ = true;
         if (++serial == 0) ++serial;
         fences_.clear();
         if (launch.shared_bytes != 0) shared_.draw(launch.shared_bytes);
@@ -125,13 +124,18 @@ public:
                 break;
             }
         }
-        left_running_ = false;
+        running_ = false;
         for (const Fence& fenced : fences_)
             if (const char* const where = fenced.damage())
                 report(illegal_address, std::string("kernel ") + kernel + ": something was written just " + where + " the shared variable " + fenced.name + " of " + counted_bytes(fenced.bytes));
         if (launch.shared_bytes == 0) return;
         if (const char* const where = shared_.damage(launch.shared_bytes))
             report(illegal_address, std::string("kernel ") + kernel + ": something was written just " + where + " dynamic shared memory of " + std::to_string(launch.shared_bytes) + " bytes");
+    }
+
+    void abandon() {
+        if (running_) begin_anew();
+        running_ = false;
     }
 
     std::string beside_shared(const void* address, unsigned shared_bytes) const {
@@ -142,7 +146,7 @@ public:
 
     std::string run_over(const void* address, const void* stack_pointer) const {
         // A large frame may lie past the unmapped page, in memory of others.
-        if (!left_running_ || (stacks_.is_on(thread, stack_pointer) && !stacks_.has(address))) return "";
+        if (!running_ || (stacks_.is_on(thread, stack_pointer) && !stacks_.has(address))) return "";
         return "thread " + std::to_string(thread) + " needs more stack than the " + std::to_string(fibre_stack_bytes >> 10) + " KiB there are: large arrays, or a function that calls itself?";
     }
 
@@ -355,7 +359,7 @@ private:
     std::vector<Thread> threads_;
     std::vector<Wave> waves_;
     std::vector<Fence> fences_;
-    bool left_running_ = false;  // a fault led out of run()
+    bool running_ = false;
     std::string failure_;
     int failure_code_ = success;
     Stacks stacks_;
@@ -373,6 +377,7 @@ void run_groups(const Launch* launch, std::uint64_t first, std::uint64_t count, 
     this_runner().run(*launch, first, count, entry, context, kernel);
 }
 
+void abandon_groups() { this_runner().abandon(); }
 std::string stack_run_over(const void* address, const void* stack_pointer) { return this_runner().run_over(address, stack_pointer); }
 std::string beside_shared_memory(const void* address, unsigned shared_bytes) { return this_runner().beside_shared(address, shared_bytes); }
 

@@ -31,7 +31,9 @@ constexpr unsigned fence_bytes = 128;
 // Runs thread group->thread of workgroup group->block.
 using GroupEntry = void (*)(void* context, Group* group);
 
-// Of a fault on this OS thread: what to say if a fibre's stack has run over, else "".
+// A fault has led out of the workgroups that this OS thread was running, if it was running any as fibres: these begin anew.
+void abandon_groups();
+// Of a fault on this OS thread, before that: what to say if a fibre's stack has run over, else "".
 std::string stack_run_over(const void* address, const void* stack_pointer);
 // Where an address lies that is past a launch's dynamic shared memory: "4 bytes past the end of ... of 256 bytes"; else "".
 std::string beside_shared_memory(const void* address, unsigned shared_bytes);
