@@ -17,8 +17,10 @@ from pytest_kernelperf.worker.pool import WorkerPool
 KERNEL = Path(__file__).parent / "kernel" / "drill.hip"
 
 _VALUES = 65_536
-_TURNS = 20_000
-_LAUNCHES = 20
+# Turns and launches of one request. On two cores of a CPU a launch takes half a second, and a request must end soon
+# after it is told to stop; a GPU is through with as many turns before the next request has come.
+_CPU_LOAD = (20_000, 2)
+_GPU_LOAD = (200_000, 20)
 _CASE = CaseId("drill", "load", _VALUES)
 
 
@@ -35,7 +37,7 @@ def busy_device(runtime: str) -> Iterator[int]:
         code = pool.compile(
             SourceBundle("drill.hip", {"drill.hip": KERNEL.read_text(encoding="utf-8")}), ("drill_spin",)
         )
-        plan = load_plan()
+        plan = load_plan(*(_CPU_LOAD if pool.facts().runtime == "cpu" else _GPU_LOAD))
         pool.run(_CASE, plan, code, inputs, ("y",))  # so that a device that cannot do it says so here
         thread = threading.Thread(target=_spin, args=(pool, plan, code, inputs, stop, failures), daemon=True)
         thread.start()
@@ -48,19 +50,19 @@ def busy_device(runtime: str) -> Iterator[int]:
         raise failures[0]
 
 
-def load_plan() -> Plan:
-    """Many launches of a kernel that turns long enough to fill the device."""
+def load_plan(turns: int, launches: int) -> Plan:
+    """So many launches of the drill's kernel, each wide enough to fill the device."""
     launch = LaunchStep(
         "drill_spin",
         (_VALUES // 64, 1, 1),
         (64, 1, 1),
         (
             ScalarArgument("<i4", np.int32(_VALUES).tobytes(), 4),
-            ScalarArgument("<i4", np.int32(_TURNS).tobytes(), 4),
+            ScalarArgument("<i4", np.int32(turns).tobytes(), 4),
             BufferArgument("y"),
         ),
     )
-    return Plan((launch,) * _LAUNCHES)
+    return Plan((launch,) * launches)
 
 
 def _spin(

@@ -16,15 +16,17 @@ from scripted_workers import ScriptedWorkers
 
 from pytest_kernelperf import Kernel, Launch
 from pytest_kernelperf.baseline.format import decode, encode
+from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec, list_cases
 from pytest_kernelperf.drill.choice import choose
 from pytest_kernelperf.drill.command import OWN_CASES, OWN_FILES, OWN_KERNEL, settings_options
 from pytest_kernelperf.drill.damage import RENAMED, cut_off, later_version, not_a_number, one_bit, rename_case
+from pytest_kernelperf.drill.load import _CPU_LOAD, _GPU_LOAD, _VALUES, load_plan
 from pytest_kernelperf.drill.tampering import TamperedWorkers, Tampering, flip_bit, kill_working
 from pytest_kernelperf.errors import BaselineError
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.model import CaseId, CodeObject, Plan, digest_of_bytes
+from pytest_kernelperf.model import BufferSpec, CaseId, CodeObject, Plan, digest_of_bytes
 from pytest_kernelperf.settings import CaseSettings, Settings, case_settings
 from pytest_kernelperf.worker.array import InputSet
 
@@ -185,6 +187,12 @@ class RenamingStore(BaselineStore):
     def write(self, device_key: str, baseline: Any, objects: Any, sources: Any) -> None:
         """Write the file alone."""
         self.path(device_key, baseline.kernel).write_bytes(encode(baseline))
+
+
+@pytest.mark.parametrize("load", [_CPU_LOAD, _GPU_LOAD])
+def test_the_foreign_load_is_a_plan_that_can_be_run(load: tuple[int, int]) -> None:
+    """Claim: its launches are right for the drill's kernel and its one buffer."""
+    assert plan_problem(load_plan(*load), (BufferSpec("y", "<f4", (_VALUES,)),)) == ""
 
 
 def test_the_drills_own_kernel_ships() -> None:
