@@ -78,10 +78,14 @@ def our_verdict(contrast: Contrast, group: Sequence[Taker], plan: Plan) -> Verdi
 
 
 def our_groups(contrast: Contrast, plan: Plan) -> Sequence[tuple[Taker, ...]]:
-    """The processes that were alive together; else groups of those that there are, at least three."""
+    """The processes that were alive together; else groups of those that there are, at least three.
+
+    Where others must say the truth, one is left out of every group at least.
+    """
     if contrast.generations:
         return [group for group in contrast.generations if len(group) >= FEWEST_PROCESSES]
-    size = min(plan.group, len(contrast.takers))
+    told = contrast.kind == "identical" or contrast.injected_ratio is not None
+    size = min(plan.group, len(contrast.takers) - (0 if told else 1))
     return choose_groups(contrast.takers, size, plan.groups, plan.seed) if size >= FEWEST_PROCESSES else []
 
 

@@ -17,7 +17,8 @@ from scipy import stats
 from verdict.contrasts import Contrast, Taker
 
 BANDS = (("<0.5", 0.005), ("0.5-1", 0.01), ("1-2", 0.02), ("2-5", 0.05), (">5", math.inf))
-FEWEST_OTHERS = 2
+FASTEST, SLOWEST = 1e-9, 1e9
+"""The interval of one process alone: it says nothing of others."""
 
 
 class Truth(NamedTuple):
@@ -44,7 +45,7 @@ def band_of(ratio: float) -> str:
 
 
 def truth_of(contrast: Contrast, tested: Collection[Taker]) -> Truth | None:
-    """The truth for a check of the processes ``tested``; None where fewer than two others can tell."""
+    """The truth for a check of the processes ``tested``; None where there is no other that could tell."""
     if contrast.injected_ratio is not None:
         return Truth(*[contrast.injected_ratio] * 3)
     under_test = {process for process, _ in tested}
@@ -53,8 +54,10 @@ def truth_of(contrast: Contrast, tested: Collection[Taker]) -> Truth | None:
         for (process, _), ratio in contrast.log_ratios.items()
         if process not in under_test and math.isfinite(ratio)
     ]
-    if len(others) < FEWEST_OTHERS:
+    if not others:
         return None
+    if len(others) == 1:
+        return Truth(math.exp(others[0]), FASTEST, SLOWEST)
     half = float(stats.t.ppf(0.975, len(others) - 1) * stats.sem(others))
     middle = float(np.mean(others))
     return Truth(*(math.exp(value) for value in (float(np.median(others)), middle - half, middle + half)))

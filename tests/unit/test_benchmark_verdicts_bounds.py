@@ -98,7 +98,10 @@ def test_truth_comes_from_the_other_processes_alone() -> None:
     assert (truth.low, truth.high) == pytest.approx((math.exp(low), math.exp(high)))
     assert truth.band == "2-5"
     assert not truth.sure
-    assert truth_of(found, {(1, 0), (2, 0), (3, 0), (4, 0)}) is None
+    alone = truth_of(found, {(1, 0), (2, 0), (3, 0), (4, 0)})
+    assert alone is not None
+    assert (alone.ratio, alone.sure) == (pytest.approx(1.04), False)
+    assert truth_of(found, {(process, 0) for process in range(1, 6)}) is None
 
 
 def test_what_was_put_in_is_the_truth() -> None:
