@@ -14,6 +14,7 @@ from pytest_kernelperf.model import (
     StoredComparison,
 )
 from pytest_kernelperf.stats.advice import Advice, Remedy, would_decide
+from pytest_kernelperf.stats.agreement import ruling_out
 from pytest_kernelperf.units import (
     describe_change,
     format_bytes,
@@ -124,10 +125,13 @@ def faster(comparison: Comparison) -> str:
 
 def unchanged(comparison: Comparison) -> str:
     """Enough processes rule a slowdown beyond the tolerance out."""
-    ruled_out = (
-        f"{comparison.not_slower} of {format_counted(comparison.processes, 'process', 'processes')} "
-        f"rule out more than {format_tolerance(comparison.tolerance_ratio)}"
-    )
+    processes = format_counted(comparison.processes, "process", "processes")
+    more = format_tolerance(comparison.tolerance_ratio)
+    if comparison.not_slower >= ruling_out(comparison.processes):
+        ruled_out = f"{comparison.not_slower} of {processes} rule out more than {more}"
+    else:
+        p_value = format_probability(comparison.p_not_slower or 0.0)
+        ruled_out = f"the mean over {processes} rules out more than {more} (p = {p_value})"
     return f"{changed(comparison, 'the baseline')}, {ruled_out}{would_catch(comparison)}"
 
 

@@ -22,6 +22,16 @@ FEWEST_PROCESSES = 3
 RULED_OUT = 0.8
 """Share of the processes that must each rule a slowdown out: 4 of 5."""
 
+CERTAIN = 0.005
+"""Error at which the mean over processes alone rules a slowdown out.
+
+Samples that scatter by several percent (a kernel of two speeds) rule nothing out in a single process that scatters so,
+whatever it does on average, while five processes that agree on no change to 0.3 % do.
+"""
+
+FEWEST_FOR_CERTAIN = 5
+"""From three numbers a t-test infers too much."""
+
 
 class Finding(str, Enum):
     """What a comparison shows; ``OPEN`` where it shows neither a change nor that there is none."""
@@ -36,7 +46,7 @@ def find(comparison: Comparison) -> Finding:
     """Decide from the counts of processes and the tests over them; nothing else in this package does.
 
     Unchanged: four in five processes rule out a slowdown beyond the tolerance, and none shows one, or their mean is
-    below it for certain.
+    below it; or none shows one, and the mean of five or more is below it for certain.
     """
     needed, alpha = max(1, comparison.needed), comparison.agreement_alpha
     opposed = may_oppose(comparison.processes)
@@ -46,7 +56,16 @@ def find(comparison: Comparison) -> Finding:
         return Finding.FASTER
     rules_out = comparison.not_slower >= max(needed, ruling_out(comparison.processes))
     below = comparison.p_not_slower is not None and comparison.p_not_slower <= alpha
-    return Finding.UNCHANGED if rules_out and (not comparison.slower or below) else Finding.OPEN
+    if rules_out and (not comparison.slower or below):
+        return Finding.UNCHANGED
+    return Finding.UNCHANGED if is_ruled_out_by_mean(comparison) else Finding.OPEN
+
+
+def is_ruled_out_by_mean(comparison: Comparison) -> bool:
+    """Whether no process shows a slowdown, and the mean over processes is below the tolerance for certain."""
+    if comparison.slower or comparison.p_not_slower is None or comparison.processes < FEWEST_FOR_CERTAIN:
+        return False
+    return comparison.p_not_slower <= min(CERTAIN, comparison.agreement_alpha)
 
 
 def majority(processes: int) -> int:
