@@ -41,7 +41,7 @@ def render_head(calibration: Calibration) -> str:
     """What was measured, on what."""
     return one_line(
         f"identical code beside itself on {calibration.device.name} ({calibration.device_key}): "
-        f"{calibration.copies} copies of each case's code object in groups of "
+        f"{calibration.copies} copies of each case's code object in groups of at most "
         f"{format_counted(calibration.processes, 'fresh process', 'fresh processes')}, "
         f"{format_duration(calibration.spent_s)}"
     )
@@ -118,14 +118,13 @@ def suit_lines(summary: Summary) -> list[str]:
 
 
 def _reason(mode: ModeSummary) -> str:
+    """``graph shows 1.00 times the smallest slowdown, is launch-bound in 2 of 4 cases``."""
     blunt = mode.bluntness_ratio
-    shows = (
-        "shows nothing of most cases" if blunt is None else f"shows {format_number(blunt)} times the smallest slowdown"
-    )
+    shown = "nothing of most cases" if blunt is None else f"{format_number(blunt)} times the smallest slowdown"
     parts = [
-        f"{mode.mode} shows {shows}",
-        f"{mode.groups.events} false alarms" if mode.groups.events else "",
-        f"is launch-bound in {mode.launch_bound} of {mode.cases}" if mode.launch_bound else "",
+        f"{mode.mode} shows {shown}",
+        f"has {format_counted(mode.groups.events, 'false alarm')}" if mode.groups.events else "",
+        f"is launch-bound in {mode.launch_bound} of {format_counted(mode.cases, 'case')}" if mode.launch_bound else "",
     ]
     return ", ".join(part for part in parts if part)
 

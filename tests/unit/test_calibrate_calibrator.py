@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from scripted_workers import ScriptedMachine, ScriptedWorkers
@@ -15,6 +17,7 @@ from pytest_kernelperf.baseline.calibration_summary import CaseSummary, ModeSumm
 from pytest_kernelperf.calibrate.calibrator import Calibrator, ScratchStore
 from pytest_kernelperf.calibrate.copies import CopyingWorkers
 from pytest_kernelperf.calibrate.schedule import PASSES, Schedule
+from pytest_kernelperf.calibrate.text import false_alarm_lines, render_outcome, suit_lines
 from pytest_kernelperf.calibrate.wish import MODES, Outcome, Wish
 from pytest_kernelperf.case import list_cases
 from pytest_kernelperf.model import Mode
@@ -270,6 +273,37 @@ def test_a_launch_bound_case_shows_nothing() -> None:
     """Claim: where the host's time is all that is seen, a slower kernel is not."""
     cases = [shown("graph", 1, 1.0, 1.4), shown("loop", 1, 4.0, 1.02, bound=True)]
     assert bluntness(cases) == {"graph": 1.0, "loop": None}
+
+
+def test_the_report_says_rates_with_their_bounds_and_which_mode_suits_and_why(tmp_path: Path) -> None:
+    """Claim: the sentences under the tables, whole."""
+    bench = once(tmp_path, modes=("graph", "loop"))
+    outcome = bench.visit("plain")
+    assert outcome.calibration is not None
+    summary = summarise(outcome.calibration)
+    assert false_alarm_lines(summary) == [
+        "false alarms as the project is gated: 0 of 3 comparisons in 1 group of processes; "
+        "at most 95 % with 95 % confidence",
+        "a process alone says slower: 0 of 9 comparisons in 3 processes; at most 63.2 % with 95 % confidence",
+    ]
+    (line,) = suit_lines(summary)
+    assert re.fullmatch(
+        r"mode graph suits: graph shows \d\.\d\d times the smallest slowdown; "
+        r"loop shows \d\.\d\d times the smallest slowdown",
+        line,
+    )
+    text = render_outcome(outcome, summary)
+    assert "4 copies of each case's code object in groups of at most 3 fresh processes" in text
+    assert "not reached: 1 case, k fused at 8 tokens the first" in text
+    loud = msgspec.structs.replace(summary.modes[1], groups=Rate(1, 3, 1, 1), launch_bound=1, bluntness_ratio=None)
+    alarmed = msgspec.structs.replace(summary, modes=(summary.modes[0], loud))
+    assert suit_lines(alarmed)[0].endswith(
+        "; loop shows nothing of most cases, has 1 false alarm, is launch-bound in 1 of 1 case"
+    )
+    elsewhere = msgspec.structs.replace(summary, suits="loop")
+    assert suit_lines(elsewhere)[1] == (
+        "the project gates in mode graph: set kernelperf_mode = loop and store baselines anew"
+    )
 
 
 # --- how time is shared out -------------------------------------------------------------------------
