@@ -50,7 +50,8 @@ def test_what_had_to_happen_did() -> None:
     [
         (guard_run(record("a", Verdict.UNCHANGED, False), FINE), "k a at 8 tokens: unchanged"),
         (guard_run(FINE), "k a at 8 tokens: was not judged"),
-        (guard_run(record("a", Verdict.REGRESSED, False), FINE), "k a at 8 tokens: regressed, because"),
+        (guard_run(record("a", Verdict.REGRESSED, False, "20 % slower"), FINE), "k a at 8 tokens: regressed, 20 %"),
+        (guard_run(SLOW, record("b", Verdict.UNCHANGED, True)), "k b at 8 tokens: unchanged and fails"),
         (guard_run(record("a", Verdict.REGRESSED, True, "no such word"), FINE), "no such word"),
         (guard_run(SLOW, record("b", Verdict.REGRESSED, True)), "k b at 8 tokens: regressed and fails"),
         (guard_run(SLOW, FINE, record("c", Verdict.WRONG, True)), "blamed: k c at 8 tokens"),
