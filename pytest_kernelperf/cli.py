@@ -40,7 +40,7 @@ def main() -> None:
     """Look at what pytest --kernelperf wrote, and at the machine that it runs on."""
 
 
-@main.command()
+@main.command(short_help="Print a run's tables and what to do next.")
 @click.argument("run_file", metavar="RUN.json", type=click.Path(path_type=Path))
 @click.option("--markdown", is_flag=True, help="Print tables as Markdown.")
 def show(run_file: Path, markdown: bool) -> None:
@@ -53,7 +53,7 @@ def show(run_file: Path, markdown: bool) -> None:
     click.echo(render_run(run, "github" if markdown else "plain"), nl=False)
 
 
-@main.command()
+@main.command(short_help="Say whether the guard can run here.")
 @click.option(
     "--runtime",
     type=click.Choice(RUNTIMES),
@@ -79,7 +79,10 @@ def doctor(runtime: str | None, sysfs_root: Path | None, as_json: bool) -> None:
     sys.exit(0 if diagnosis.able else UNABLE)
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+@main.command(
+    context_settings={"ignore_unknown_options": True},
+    short_help="Say how often unchanged code would be blamed here.",
+)
 @click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--runtime", type=click.Choice(RUNTIMES), default="auto", help="As --kernelperf-runtime has it.")
 @click.option("--budget", "budget_s", metavar="SECONDS", type=click.FloatRange(1, 86400), default=300.0,
@@ -115,7 +118,10 @@ def calibrate(
     sys.exit(UNABLE if outcome.problem else 0)
 
 
-@main.command(context_settings={"ignore_unknown_options": True})
+@main.command(
+    context_settings={"ignore_unknown_options": True},
+    short_help="Set each alarm off on purpose.",
+)
 @click.argument("pytest_arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--runtime", type=click.Choice(RUNTIMES), default="auto", help="As --kernelperf-runtime has it.")
 @click.option(

@@ -199,9 +199,10 @@ def _tolerance(text: str, name: str) -> float | None:
 
 def _share(text: str, name: str) -> float:
     """Return a share of a time: ``0.01`` or ``1%``."""
-    percent = text.endswith("%")
-    value = _number(text.rstrip("% "), name, 0.0, 99.0 if percent else 0.99)
-    return value / 100 if percent else value
+    value = _parsed(text.rstrip("% "), name) / (100 if text.endswith("%") else 1)
+    if not 0.0 <= value <= 0.99:
+        raise UsageError(f"{name} lies between 0 and 0.99, or 0% and 99%, not {text}")
+    return value
 
 
 def _blocks(text: str, name: str) -> int | None:
@@ -209,13 +210,17 @@ def _blocks(text: str, name: str) -> int | None:
 
 
 def _number(text: str, name: str, least: float, most: float) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise UsageError(f"{name} is a number, not {text!r}") from None
+    value = _parsed(text, name)
     if not least <= value <= most:
         raise UsageError(f"{name} lies between {least:g} and {most:g}, not {text}")
     return value
+
+
+def _parsed(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{name} is a number, not {text!r}") from None
 
 
 def _whole(text: str, name: str, least: int, most: int) -> int:

@@ -28,6 +28,9 @@ OWN_KERNEL = Path(__file__).parent / "kernel"
 OWN_FILES = ("drill.hip", "test_drill.py")
 OWN_CASES = (CaseId("drill", "spin", 65_536), CaseId("drill", "bystander", 65_536))
 
+NOTHING_FOUND = (4, 5)
+"""Exit codes of pytest: its arguments mean nothing to it (a path that is not there), and no test was collected."""
+
 Say = Callable[[str], None]
 
 
@@ -154,5 +157,10 @@ def _scene(ground: Ground, run: GuardRun, cases: tuple[CaseId, ...], runtime: st
     missing = [str(case) for case in cases if run.record(str(case)) is None]
     if run.device is None or run.code or failing or missing or not cases:
         why = failing or [f"{name} was not judged" for name in missing] or [f"the end of what it said:\n{run.output}"]
-        raise CannotBegin(f"the code as it stands does not get through the guard (exit code {run.code}): {why[0]}")
+        what = (
+            "pytest finds nothing to guard"
+            if run.code in NOTHING_FOUND
+            else ("the code as it stands does not get through the guard")
+        )
+        raise CannotBegin(f"{what} (exit code {run.code}): {why[0]}")
     return Scene(ground, run.device, cases, runtime, scripted=bool(os.environ.get("KERNELPERF_CLOCK_SCRIPT")))

@@ -90,7 +90,11 @@ def test_code_that_does_not_pass_the_guard_is_not_drilled(project: Any) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(("test_scale.py::test_scale",), "a part of a file"), (("-k", "nothing_of_that_name"), "exit code 5")],
+    [
+        (("test_scale.py::test_scale",), "a part of a file"),
+        (("-k", "nothing_of_that_name"), "nothing to guard (exit code 5)"),
+        (("not_there",), "nothing to guard (exit code 4)"),
+    ],
 )
 def test_what_cannot_be_drilled_is_a_sentence(project: Any, arguments: tuple[str, ...], words: str) -> None:
     """A single test, or none."""

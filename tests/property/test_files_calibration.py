@@ -103,6 +103,7 @@ def test_every_calibration_that_can_be_stored_can_be_summed_up_and_shown(calibra
     summary = summarise(calibration)
     text = render_outcome(Outcome(calibration), summary)
     assert f"mode {summary.suits}" in text
+    assert "shows shows" not in text
     assert sum(mode.groups.checks for mode in summary.modes) == (COPIES - 1) * sum(
         len(case.groups) for case in calibration.cases
     )

@@ -56,7 +56,7 @@ def test_an_update_without_reason_differs_from_none() -> None:
         ({"kernelperf_mode": "fast"}, "kernelperf_mode is one of graph, queued, loop, not 'fast'"),
         ({"kernelperf_tolerance": "much"}, "kernelperf_tolerance is a number, not 'much'"),
         ({"kernelperf_tolerance": "nan"}, "lies between"),
-        ({"kernelperf_tolerance": "200%"}, "lies between"),
+        ({"kernelperf_tolerance": "200%"}, "kernelperf_tolerance lies between 0 and 0.99, or 0% and 99%, not 200%"),
         ({"kernelperf_tolerance": "1"}, "lies between"),
         ({"kernelperf_floor_us": "-1"}, "kernelperf_floor_us lies between"),
         ({"kernelperf_alpha": "0"}, "kernelperf_alpha lies between"),
