@@ -16,6 +16,7 @@ from pytest_kernelperf.errors import RuntimeUnavailable
 
 ROOT = Path(__file__).parent.parent.parent
 GATE = Path(pytest_kernelperf.__file__).parent / "runtime" / "gate.hip"
+PULSE = GATE.with_name("pulse.hip")
 
 SUCCESS, INVALID_OPTION, COMPILATION = 0, 5, 6
 
@@ -72,6 +73,12 @@ def test_the_gate_compiles() -> None:
     assert [p.size_bytes for p in read_kernels(code_of(GATE.read_text()))["kernelperf_gate"].parameters or ()] == [
         8
     ] * 3
+
+
+def test_the_pulse_compiles_for_nvidia() -> None:
+    """It counts the device's clock beside each sample, with NVIDIA's own wall clock."""
+    parameters = read_kernels(code_of(PULSE.read_text()))["kernelperf_pulse"].parameters or ()
+    assert [p.size_bytes for p in parameters] == [8] * 3
 
 
 def test_the_same_source_gives_the_same_machine_code() -> None:
