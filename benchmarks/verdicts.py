@@ -29,8 +29,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from verdict import live
-from verdict.checks import Plan
-from verdict.contrasts import find_contrasts
+from verdict.checks import FEWEST_PROCESSES, Plan, our_groups, shortest_refused
+from verdict.contrasts import Contrast, find_contrasts
 from verdict.load import busy
 from verdict.ours import schedule_for
 from verdict.report import show, summarise, summarise_ours
@@ -65,19 +65,41 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NOTHING_TO_COUNT
     print(show(record))
     if options.json:
-        write(record, options.json)
+        try:
+            write(record, options.json)
+        except OSError as error:
+            print(f"verdicts: {options.json} cannot be written: {error.strerror}", file=sys.stderr)
+            return NOTHING_TO_COUNT
     return int(record["rules"]["kernelperf"]["false_alarms"]["cases"][0] > 0)
 
 
 def judge(rows: Sequence[Row], options: argparse.Namespace, about: dict[str, Any]) -> dict[str, Any]:
     """Check all contrasts of the rows with every rule."""
     contrasts = find_contrasts(rows)
+    refuse_too_little(contrasts, options)
     about = {"date": now(), "version_of": pytest_kernelperf.__version__, "python": platform.python_version(), **about}
     plans = [Plan(tolerance, options.group, options.groups, options.seed) for tolerance in options.tolerance]
     record = summarise(check_all(contrasts, plans[0], not options.no_peers), plans[0], about)
     for plan in plans[1:]:
         record["at"][f"{plan.tolerance:g}"] = summarise_ours(check_all(contrasts, plan, False).ours, plan)
     return record
+
+
+def refuse_too_little(contrasts: Sequence[Contrast], options: argparse.Namespace) -> None:
+    """Say what samples of fewer blocks than any verdict needs come to.
+
+    Raises:
+        FileError: no rule can check anything.
+    """
+    plan = Plan(group=options.group, groups=options.groups, seed=options.seed)
+    if not any(our_groups(contrast, plan) for contrast in contrasts if contrast.kind != "alone") and not any(
+        len(contrast.takers) > 1 for contrast in contrasts if not options.no_peers
+    ):
+        raise FileError(
+            f"there is nothing to count: no {FEWEST_PROCESSES} processes took two arms of the same case side by side"
+        )
+    if short := shortest_refused(contrasts):
+        print(f"verdicts: kernelperf leaves every case of such short samples undecided: {short}", file=sys.stderr)
 
 
 def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-import numpy as np
-
+from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Mode, Verdict
+from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.stats.sequence import plan as plan_looks
 from verdict.contrasts import Array, Case, Contrast, Kind, Suite, Taker
 from verdict.groups import choose_groups, choose_sides
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
@@ -89,6 +90,23 @@ def our_groups(contrast: Contrast, plan: Plan) -> Sequence[tuple[Taker, ...]]:
     return choose_groups(contrast.takers, size, plan.groups, plan.seed) if size >= FEWEST_PROCESSES else []
 
 
+def shortest_refused(contrasts: Iterable[Contrast]) -> str:
+    """Why the shortest samples of stored files can show nothing, however slow the code; empty where all can."""
+    blocks = [
+        len(pair.new)
+        for contrast in contrasts
+        if contrast.kind != "alone" and not contrast.generations
+        for pair in contrast.pairs.values()
+    ]
+    if not blocks:
+        return ""
+    try:
+        plan_looks(Policy(), FEWEST_PROCESSES, most_processes=FEWEST_PROCESSES, blocks=min(blocks), looks_at_blocks=1)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
 def check_peers(contrasts: Sequence[Contrast], plan: Plan, peers: Sequence[Peer] = PEERS) -> Iterator[Check]:
     """Every peer on samples of separate processes: the old ones stored, the new ones of today."""
     cases = count_cases(contrasts)
@@ -123,7 +141,7 @@ def check_peers_interleaved(
 
 def usable(samples: Iterable[Array]) -> list[Array]:
     """Samples without those that are no time; empty where a process has fewer than two left."""
-    kept = [times[np.isfinite(times) & (times > 0)] for times in samples]
+    kept = [times[(times > SHORTEST_US) & (times < LONGEST_US)] for times in samples]
     return kept if all(len(times) > 1 for times in kept) else []
 
 

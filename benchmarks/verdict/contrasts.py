@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from pytest_kernelperf.stats.paired import usable_pairs
 from verdict.rows import Row, by_arm
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
@@ -61,8 +62,8 @@ class Pair(NamedTuple):
     @property
     def log_ratio(self) -> float:
         """The median of the log ratios new / old, NaN without a usable pair."""
-        good = np.isfinite(self.new) & np.isfinite(self.old) & (self.new > 0) & (self.old > 0)
-        return float(np.median(np.log(self.new[good] / self.old[good]))) if good.any() else float("nan")
+        new, old = usable_pairs(self.new.tolist(), self.old.tolist())
+        return float(np.median(np.log(new / old))) if len(new) else float("nan")
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def read_file(file: Path) -> list[Row]:
                     rows.append(parse_line(line, file.name.removesuffix(SUFFIX)))
     except (OSError, EOFError, zlib.error) as error:
         raise FileError(f"{file} cannot be read after line {number}: {error}") from None
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise FileError(f"{file}, line {number}: {error}") from None
     return rows
 

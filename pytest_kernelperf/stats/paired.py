@@ -48,8 +48,14 @@ class ProcessResult(Frozen, frozen=True):
     below: float
 
 
+SHORTEST_US, LONGEST_US = 1e-12, 1e15
+"""Nothing is timed that takes less than an attosecond, or more than thirty years."""
+
+
 def usable_pairs(arm_us: Sequence[float], against_us: Sequence[float]) -> tuple[Array, Array]:
-    """Both arms' times in us without the pairs in which either is not a positive, finite time.
+    """Both arms' times in us without the pairs in which either is no time that anything can take.
+
+    Not only zero, negative and infinite ones: the ratio of a denormal number to any other is beyond a float.
 
     Raises:
         ValueError: the arms have different numbers of samples.
@@ -57,7 +63,7 @@ def usable_pairs(arm_us: Sequence[float], against_us: Sequence[float]) -> tuple[
     if len(arm_us) != len(against_us):
         raise ValueError(f"{len(arm_us)} samples cannot be paired with {len(against_us)}")
     arm, against = np.asarray(arm_us, dtype=np.float64), np.asarray(against_us, dtype=np.float64)
-    good = np.isfinite(arm) & np.isfinite(against) & (arm > 0) & (against > 0)
+    good = (arm > SHORTEST_US) & (arm < LONGEST_US) & (against > SHORTEST_US) & (against < LONGEST_US)
     return arm[good], against[good]
 
 

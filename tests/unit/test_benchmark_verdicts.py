@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import os
@@ -18,7 +19,7 @@ from verdict.checks import Plan, check_ours, check_peers, check_peers_interleave
 from verdict.contrasts import find_contrasts
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
 from verdict.peers import PEERS
-from verdict.rows import read_file, read_folder, write_file
+from verdict.rows import FileError, read_file, read_folder, write_file
 from verdict.score import equally_fast, score
 from verdict.taking import How, NotMeasured, Taking
 from verdicts import main, parse
@@ -214,6 +215,56 @@ def test_a_damaged_folder_is_one_sentence(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"verdicts: {tmp_path / 'broken.jsonl.gz'} cannot be read after line 0: ")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_line_nested_without_end_is_one_sentence(tmp_path: Path) -> None:
+    """The decoder gives up with an error of its own kind."""
+    with gzip.open(tmp_path / "deep.jsonl.gz", "wb") as file:
+        file.write(b"[" * 100_000 + b"\n")
+    with pytest.raises(FileError, match=r"deep\.jsonl\.gz, line 1: "):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("absurd", [0, -1.5, 5e-324, 1e308])
+def test_absurd_times_are_no_times(tmp_path: Path, absurd: float) -> None:
+    """One of them in a file neither decides nor ends the count."""
+    rows = [row(p, 0, noise(p, 1 + spin / 100), spin_cycles=spin) for p in range(6) for spin in (0, 30)]
+    for number in (0, 1, 6):
+        rows[number]["us"][3] = absurd
+    write_file(tmp_path / "x.jsonl.gz", rows)
+    done = run("--data", tmp_path, "--json", tmp_path / "out.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    caught = json.loads((tmp_path / "out.json").read_text())["rules"][NAME]["caught"]
+    assert caught[">5"] == [6, 6]
+
+
+@pytest.mark.parametrize("processes", [0, 1, 2])
+def test_where_nothing_can_be_counted_nothing_passes(tmp_path: Path, processes: int) -> None:
+    """Too few processes for any verdict: no table of zeros, and not the exit status of a proof."""
+    rows = [row(process, copy, noise(process)) for process in range(processes) for copy in range(2)]
+    write_file(tmp_path / "x.jsonl.gz", rows)
+    done = run("--data", tmp_path, "--no-peers")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("verdicts: there is nothing to count: no 3 processes took two arms")
+
+
+def test_samples_too_short_to_show_anything_are_said_to_be(tmp_path: Path) -> None:
+    """With 12 blocks no order of them is rare enough, so that nothing caught says nothing of the rule."""
+    rows = [row(p, 0, noise(p, 1 + spin / 100, 12), spin_cycles=spin) for p in range(6) for spin in (0, 30)]
+    write_file(tmp_path / "x.jsonl.gz", rows)
+    done = run("--data", tmp_path, "--no-peers")
+    assert done.returncode == 0
+    assert "leaves every case of such short samples undecided: 12 blocks at alpha 1e-05 cannot reject" in done.stderr
+
+
+def test_a_json_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    """After the tables, which were the work."""
+    rows = [row(process, copy, noise(process)) for process in range(3) for copy in range(2)]
+    write_file(tmp_path / "x.jsonl.gz", rows)
+    done = run("--data", tmp_path, "--no-peers", "--json", tmp_path / "none" / "v.json")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "kernelperf" in done.stdout
+    assert "cannot be written: No such file or directory" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--tolerance", "2"], ["--group", "2"], ["--designs", "x"], ["--sample-only"]])
