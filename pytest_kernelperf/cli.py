@@ -21,6 +21,7 @@ from pytest_kernelperf.drill.command import drill as run_drill
 from pytest_kernelperf.drill.text import render_alarm, render_ending
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Mode
+from pytest_kernelperf.pytest_process import terminable
 from pytest_kernelperf.report.run_file import read_run
 from pytest_kernelperf.report.telling import telling
 from pytest_kernelperf.report.terminal import render_run
@@ -108,7 +109,7 @@ def calibrate(
     baselines. Exit code 1: the machine is busy, or nothing could be measured.
     """
     wish = Wish("", budget_s, copies, modes or MODES, not no_store)
-    with telling(sys.stderr) as say:
+    with terminable(), telling(sys.stderr) as say:
         outcome = run_calibration(pytest_arguments, wish, runtime=runtime, say=say)
     summary = summarise(outcome.calibration) if outcome.calibration is not None else None
     if as_json:
@@ -135,7 +136,7 @@ def drill(pytest_arguments: tuple[str, ...], runtime: str, cases: int, names: tu
     PYTEST_ARGUMENTS are paths and options as pytest takes them (-k, -m, -o). Baselines and files of the project are
     not touched. Exit code 1: an alarm stayed silent, or the drill could not begin.
     """
-    with telling(sys.stderr) as say:
+    with terminable(), telling(sys.stderr) as say:
 
         def show_alarm(alarm: Alarm) -> None:
             say.clear()

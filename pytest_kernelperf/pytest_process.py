@@ -13,8 +13,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
 from pytest_kernelperf.errors import KernelperfError
@@ -53,6 +54,28 @@ def serial_arguments() -> tuple[str, ...]:
     return ("-n0",) if importlib.util.find_spec("xdist") and not os.environ.get(NO_AUTOLOAD) else ()
 
 
+@contextlib.contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM, which a CI that ran out of time sends, end a command as Ctrl-C does: runs, folders and all.
+
+    For the main thread. A second one changes nothing: what is being cleared up is on its way.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise SystemExit(128 + number)
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run_pytest(
     arguments: Sequence[str],
     *,
@@ -74,7 +97,7 @@ def run_pytest(
 
     Raises:
         KernelperfError: it did not end in time.
-        KeyboardInterrupt: as it comes; the run was given time to clear up, and is gone.
+        KeyboardInterrupt, SystemExit: as they come; the run was given time to clear up, and is gone.
     """
     command = [
         *(sys.executable, "-m", "pytest"),

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -101,3 +106,51 @@ def test_what_cannot_be_drilled_is_a_sentence(project: Any, arguments: tuple[str
     code, found = run_drill(project, "--alarm=wrong", *arguments)
     assert code == 1
     assert words in found["problem"]
+
+
+@pytest.mark.parametrize("command", ["drill", "calibrate"])
+def test_a_command_that_is_terminated_leaves_nothing(
+    project: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
+) -> None:
+    """As a CI does whose time is up: no pytest goes on by itself, no scratch folder stays, no file is changed."""
+    before = snapshot(project.path)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    program = "from pytest_kernelperf.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, command, "--runtime=cpu"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    deadline = time.monotonic() + 60
+    while not children_of(pytests := processes_that_name(temporary)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert children_of(pytests)  # it is at work: workers and compilers are there
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM, output
+    assert processes_that_name(temporary) == []
+    assert list(temporary.iterdir()) == []
+    assert snapshot(project.path) == before
+
+
+def processes_that_name(folder: Path) -> list[int]:
+    """All processes whose command line names something in a folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(folder) + b"/" in (process / "cmdline").read_bytes():
+                found.append(int(process.name))
+    return found
+
+
+def children_of(parents: list[int]) -> list[str]:
+    """All processes that one of these has started."""
+    found = []
+    for parent in parents:
+        for children in Path(f"/proc/{parent}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += children.read_text().split()
+    return found
