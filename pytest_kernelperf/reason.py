@@ -126,13 +126,23 @@ def faster(comparison: Comparison) -> str:
 def unchanged(comparison: Comparison) -> str:
     """Enough processes rule a slowdown beyond the tolerance out."""
     processes = format_counted(comparison.processes, "process", "processes")
-    more = format_tolerance(comparison.tolerance_ratio)
+    more = _allowed_here(comparison)
     if comparison.not_slower >= ruling_out(comparison.processes):
         ruled_out = f"{comparison.not_slower} of {processes} rule out more than {more}"
     else:
         p_value = format_probability(comparison.p_not_slower or 0.0)
         ruled_out = f"the mean over {processes} rules out more than {more} (p = {p_value})"
     return f"{changed(comparison, 'the baseline')}, {ruled_out}{would_catch(comparison)}"
+
+
+def _allowed_here(comparison: Comparison) -> str:
+    """What a case may lose: ``1 %``; ``17.2 % (tolerance 10 %, floor 0.02 us = 17.2 % here)`` where that is more."""
+    tolerance = format_tolerance(comparison.tolerance_ratio)
+    floor_ratio = 1 + comparison.floor_us / comparison.against_us
+    if floor_ratio <= comparison.tolerance_ratio:
+        return tolerance
+    floor = format_tolerance(floor_ratio)
+    return f"{floor} (tolerance {tolerance}, floor {format_floor(comparison.floor_us)} = {floor} here)"
 
 
 def would_catch(comparison: Comparison) -> str:
@@ -196,7 +206,8 @@ def beside_replaced(comparison: Comparison, variant: str) -> str:
 
 def stored(comparison: StoredComparison) -> str:
     """The accepted binary today beside its own stored times: the machine, never the change under test."""
-    gate = "" if comparison.gated else f"; {comparison.reason}"
+    # The accepted binary's own times never decide a case; only where it does not run does it matter why they cannot.
+    gate = f"; {comparison.reason}" if comparison.arm == "head" and not comparison.gated else ""
     change, p_value = describe_change(comparison.change_ratio), format_probability(comparison.p_value)
     return (
         f"the accepted binary today: {change} compared with its stored times (p = {p_value}, "

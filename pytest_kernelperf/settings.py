@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +60,7 @@ class Settings:
     ``full``: time cases too whose instructions did not change. ``extend``: and add today's processes of the accepted
     binaries to their baselines.
     ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
+    ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
 
@@ -77,6 +79,7 @@ class Settings:
     last_level_bytes: int | None = None
     clock_script: Path | None = None
     command: str = "pytest --kernelperf"
+    selection: str = ""
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -89,8 +92,17 @@ class Settings:
             "updating": str(self.update_reason is not None).lower(),
             "update_reason": self.update_reason or "",
             "command": self.command,
+            "selection": self.selection,
             **{field.name: str(getattr(self.case, field.name)) for field in dataclasses.fields(self.case)},
         }
+
+
+def _selection(option: Callable[[str], Any]) -> str:
+    """The paths, -k and -m that pytest was given, so that what is suggested next concerns the same cases."""
+    chosen = [shlex.quote(str(path)) for path in option("file_or_dir") or ()]
+    for flag, name in (("-k", "keyword"), ("-m", "markexpr")):
+        chosen += [flag, shlex.quote(str(option(name)))] if option(name) else []
+    return " ".join(chosen)
 
 
 def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root: Path) -> Settings:
@@ -129,6 +141,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         case=case,
         full=bool(option("kernelperf_full") or option("kernelperf_extend")),
         extend=bool(option("kernelperf_extend")),
+        selection=_selection(option),
         update_reason=None if reason is None else _reason(str(reason)),
         case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),
         wait_s=_number(text["kernelperf_wait_s"], "kernelperf_wait_s", 0.0, 86400.0),

@@ -9,7 +9,7 @@ from pytest_kernelperf import reason, units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
 from pytest_kernelperf.report.curve import curve_text
 from pytest_kernelperf.report.text import GUARD, guard_command, one_line, printable
-from pytest_kernelperf.report.view import change_text, fills_text
+from pytest_kernelperf.report.view import change_text, fills_text, shows_change
 
 SHOWN_NAMES = 8
 
@@ -104,13 +104,14 @@ def _comparison(comparison: Comparison) -> Iterator[tuple[str, str]]:
     yield "processes", f"{votes} of {comparison.processes}, {comparison.needed} must agree"
     blocks = units.format_counted(comparison.blocks, "block")
     alpha = units.format_probability(comparison.alpha)
-    allowed = f"{units.format_tolerance(comparison.tolerance_ratio)} and {units.format_time(comparison.floor_us)}"
+    allowed = f"{units.format_tolerance(comparison.tolerance_ratio)} and {units.format_floor(comparison.floor_us)}"
     yield "test", f"{blocks} in each process, alpha {alpha}, tolerance {allowed}"
     if comparison.per_process_ratio:
         yield "per process", ", ".join(units.format_change(ratio) for ratio in comparison.per_process_ratio)
     if comparison.cycles_ratio is not None:
         yield "device cycles", units.format_change(comparison.cycles_ratio)
-    yield "would catch", _limit(comparison)
+    if not shows_change(comparison):
+        yield "would catch", _limit(comparison)
 
 
 def _limit(comparison: Comparison) -> str:
@@ -138,6 +139,8 @@ def _samples(record: Record) -> Iterator[tuple[str, str]]:
         ),
     )
     for noise in dict.fromkeys((one.kind, one.sentence) for m in record.measurements for one in m.noise):
+        if any(noise[1] in said for said in (record.decision.reason, *record.notes)):
+            continue  # it stands there already
         yield noise[0].replace("_", " "), one_line(noise[1])
     for why in dict.fromkeys(measurement.fallback for measurement in record.measurements if measurement.fallback):
         yield "mode", one_line(why)

@@ -70,7 +70,8 @@ def next_commands(run: Run) -> tuple[str, ...]:
     if run.settings.get("updating") == "true":
         return ()  # they have just been stored, or refused with a reason
     counts = Counter(record.decision.verdict for record in run.records)
-    store = f"{guard_command(run)} --update-baselines"
+    selection = one_line(run.settings.get("selection", ""))
+    store = " ".join(filter(None, (guard_command(run), selection, "--update-baselines")))
     lines = []
     if new := counts[Verdict.NEW]:
         are = "case has" if new == 1 else "cases have"

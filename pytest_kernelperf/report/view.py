@@ -15,7 +15,8 @@ COLUMNS = (
     "would catch", "verdict",
 )  # fmt: skip
 """``us/launch``: time per round of the variant's plan, all its launches together, as the lesson prints it. ``would
-catch``: the smallest slowdown that the case's samples would have shown 95 times of 100, by their own spreads."""
+catch``: the smallest slowdown that the case's samples would have shown 95 times of 100, by their own spreads; only
+where they show no change."""
 
 RATE = "Gop/s"
 """1e9 arithmetic operations a second: a further column where a variant of the kernel states its operations."""
@@ -166,10 +167,18 @@ def change_text(comparison: Comparison | None) -> str:
 
 
 def limit_text(comparison: Comparison | None) -> str:
-    """The smallest slowdown that would have been caught: ``1.2 %``; ``none`` where none would have been."""
-    if comparison is None:
+    """The smallest slowdown that would have been caught: ``1.2 %``; ``none`` where none would have been.
+
+    Nothing where a change was found: its own spread over processes is in the figure, and the question is answered.
+    """
+    if comparison is None or shows_change(comparison):
         return NO_DATA
     return "none" if comparison.detectable_ratio is None else units.format_tolerance(comparison.detectable_ratio)
+
+
+def shows_change(comparison: Comparison) -> bool:
+    """Whether enough processes agree on a change."""
+    return max(comparison.slower, comparison.faster) >= max(1, comparison.needed)
 
 
 def verdict_text(record: Record) -> str:

@@ -95,13 +95,13 @@ def _why_not_gated(today: int, stored: int, days: int, policy: Policy) -> str:
     """The reason for which the stored test may only show; empty where it may gate."""
     if stored < FEWEST_STORED or days < FEWEST_DAYS:
         return (
-            f"not gated: {format_counted(stored, 'stored process', 'stored processes')} from "
+            f"too little stored: {format_counted(stored, 'stored process', 'stored processes')} from "
             f"{format_counted(days, 'day')}, at least {FEWEST_STORED} from {FEWEST_DAYS} days are needed"
         )
     if (one_sided := smallest_rank_p(today, stored) / 2) > policy.alpha:
         alpha, smallest = format_probability(policy.alpha), format_probability(one_sided)
         return (
-            f"not gated: {today} processes against {stored} stored cannot reject at alpha {alpha}, "
+            f"too little stored: {today} processes against {stored} stored cannot reject at alpha {alpha}, "
             f"the smallest p is {smallest}"
         )
     return ""

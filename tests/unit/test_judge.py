@@ -32,6 +32,7 @@ from pytest_kernelperf.model import (
     StoredComparison,
     Verdict,
 )
+from pytest_kernelperf.reason import unchanged as unchanged_reason
 
 CASE = CaseId("moe_add_inject", "fused_column_tiles", 1)
 MISMATCH = Mismatch("x", 1024, 10240, 2304, "0.830200195", "0.189979553")
@@ -79,7 +80,7 @@ DIVIDED = comparison(
     not_slower=3,
     per_process_ratio=(1.05, 0.999, 1.05, 1.0, 1.0),
 )
-STORED = StoredComparison(1.05, 0.0079, 5, 5, 1, gated=False, reason="not gated: 5 stored processes from 1 day")
+STORED = StoredComparison(1.05, 0.0079, 5, 5, 1, gated=False, reason="too little stored: 5 stored processes from 1 day")
 
 
 def evidence(**details: Any) -> Evidence:
@@ -548,3 +549,11 @@ def test_notes_say_what_stands_beside_the_verdict() -> None:
     assert notes_of(evidence(comparison=SAME)) == ()
     unclear = notes_of(evidence(comparison=SAME, replaced=UNCLEAR, replaced_variant="separate"))
     assert unclear[0].startswith("no change beside separate, which it replaces, is proven (only ")
+
+
+def test_an_unchanged_case_says_what_it_was_allowed_where_the_floor_is_more_than_the_tolerance() -> None:
+    """Claim: whoever reads that 15 % are unchanged at a tolerance of 10 % reads why."""
+    short = comparison(tolerance_ratio=1.1, floor_us=0.02, against_us=0.116, slower=0, not_slower=5)
+    assert "rule out more than 17.2 % (tolerance 10 %, floor 0.02 us = 17.2 % here)" in unchanged_reason(short)
+    long = msgspec.structs.replace(short, against_us=100.0)
+    assert "rule out more than 10 %;" in unchanged_reason(long)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pytest_kernelperf.model import Floor, LaunchFill, Record, Run, Verdict
+from pytest_kernelperf.model import Floor, LaunchFill, Noise, Record, Run, Verdict
 from pytest_kernelperf.report.detail import failure_text, render_details
 from pytest_kernelperf.report.progress import Progress, ProgressPolicy, estimate_remaining_s, render_progress
 from pytest_kernelperf.report.run_file import read_run
@@ -243,3 +243,37 @@ def test_progress_is_drawn_when_the_case_changes_and_else_rarely() -> None:
     moments = [("a", 0.0), ("a", 0.01), ("a", 0.09), ("a", 0.11), ("a", 0.15), ("b", 0.16), ("b", 0.17)]
     shown = [policy.shows(Progress(0, 2, case, "blocks", elapsed_s)) for case, elapsed_s in moments]
     assert shown == [True, False, False, True, False, True, False]
+
+
+def test_what_would_have_been_caught_is_said_only_where_no_change_was_found() -> None:
+    """Claim: a slowdown's own spread is in that figure, and whoever reads of a slowdown does not ask for it."""
+    slower = of(Verdict.REGRESSED)
+    (comparison,) = slower.comparisons
+    quiet = msgspec.structs.replace(comparison, slower=0, faster=0)
+    unchanged = msgspec.structs.replace(slower, comparisons=(quiet,))
+    assert cells(slower)["would catch"] == "-"
+    assert "would catch" not in failure_text(slower)
+    assert cells(unchanged)["would catch"] == "1.2 %"
+    assert "would catch" in failure_text(unchanged)
+
+
+def test_a_failing_case_says_a_thing_once_and_in_one_unit() -> None:
+    """Claim: two speeds stand in the note or in a row of their own, and the floor is written as it was set."""
+    slower = of(Verdict.REGRESSED)
+    noise = Noise("two_speeds", "two speeds, 27 % apart")
+    measured = next(record for record in RUN.records if record.measurements).measurements[0]
+    measured = msgspec.structs.replace(measured, noise=(noise,))
+    noisy = msgspec.structs.replace(slower, measurements=(measured,))
+    assert failure_text(noisy).count("two speeds, 27 %") == 1
+    noted = msgspec.structs.replace(noisy, notes=("process 1: two speeds, 27 % apart",))
+    assert failure_text(noted).count("two speeds, 27 %") == 1
+    floor = msgspec.structs.replace(slower.comparisons[0], floor_us=0.02)
+    assert "and 0.02 us" in failure_text(msgspec.structs.replace(slower, comparisons=(floor,)))
+
+
+def test_the_hint_to_store_keeps_what_the_user_chose() -> None:
+    """Claim: following it measures the same cases, not all of them."""
+    run = msgspec.structs.replace(RUN, settings={**RUN.settings, "selection": "-k moe"})
+    lines = next_commands(run)
+    assert lines
+    assert all("pytest --kernelperf -k moe --update-baselines=" in line for line in lines)

@@ -454,7 +454,10 @@ def test_with_fewer_days_stored_times_are_shown_and_the_case_is_not_proven(bench
         "not_gated",
         True,
     )
-    assert "not gated: 10 stored processes from 2 days, at least 10 from 3 days are needed" in record.decision.reason
+    assert (
+        "too little stored: 10 stored processes from 2 days, at least 10 from 3 days are needed"
+        in record.decision.reason
+    )
     assert "--update-baselines=REASON" in record.decision.reason
 
 

@@ -112,3 +112,11 @@ def test_unknown_marker_keywords_are_refused(keywords: dict[str, Any], sentence:
     """A misspelt tolerance would guard with the default."""
     with pytest.raises(UsageError, match=sentence):
         case_settings(CaseSettings(), keywords)
+
+
+def test_the_selection_is_recorded_as_it_is_typed() -> None:
+    """Claim: paths, -k and -m, quoted where a shell needs it."""
+    options = {"file_or_dir": ["my kernels"], "keyword": "moe and not 512", "markexpr": "slow"}
+    settings = read(options)
+    assert settings.described()["selection"] == "'my kernels' -k 'moe and not 512' -m slow"
+    assert read().described()["selection"] == ""

@@ -27,10 +27,18 @@ def test_the_p_value_is_scipys_exact_rank_test_of_processes() -> None:
 @pytest.mark.parametrize(
     ("stored", "days", "reason"),
     [
-        (5, 1, "not gated: 5 stored processes from 1 day, at least 10 from 3 days are needed"),
-        (30, 2, "not gated: 30 stored processes from 2 days, at least 10 from 3 days are needed"),
-        (9, 3, "not gated: 9 stored processes from 3 days, at least 10 from 3 days are needed"),
-        (10, 3, "not gated: 5 processes against 10 stored cannot reject at alpha 1e-05, the smallest p is 0.00033"),
+        (5, 1, "too little stored: 5 stored processes from 1 day, at least 10 from 3 days are needed"),
+        (
+            30,
+            2,
+            "too little stored: 30 stored processes from 2 days, at least 10 from 3 days are needed",
+        ),
+        (9, 3, "too little stored: 9 stored processes from 3 days, at least 10 from 3 days are needed"),
+        (
+            10,
+            3,
+            "too little stored: 5 processes against 10 stored cannot reject at alpha 1e-05, the smallest p is 0.00033",
+        ),
     ],
 )
 def test_too_little_is_shown_but_not_gated(stored: int, days: int, reason: str) -> None:
