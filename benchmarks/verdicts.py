@@ -42,6 +42,7 @@ from verdict.work import check_all
 import pytest_kernelperf
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.stats.policy import Policy
+from pytest_kernelperf.units import format_counted
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "h200"
 NOTHING_TO_COUNT = 2
@@ -77,6 +78,7 @@ def judge(rows: Sequence[Row], options: argparse.Namespace, about: dict[str, Any
     """Check all contrasts of the rows with every rule."""
     contrasts = find_contrasts(rows)
     refuse_too_little(contrasts, options)
+    print(f"checking {format_counted(len(contrasts), 'comparison')} by every rule", file=sys.stderr, flush=True)
     about = {"date": now(), "version_of": pytest_kernelperf.__version__, "python": platform.python_version(), **about}
     plans = [Plan(tolerance, options.group, options.groups, options.seed) for tolerance in options.tolerance]
     record = summarise(check_all(contrasts, plans[0], not options.no_peers), plans[0], about)

@@ -105,7 +105,7 @@ def rule_table(rules: Mapping[str, Any]) -> str:
 def suite_table(suites: Iterable[Mapping[str, Any]]) -> str:
     """One line a suite: how often each verdict was given to identical and to slowed code, and what was caught."""
     lines = []
-    for suite in suites:
+    for suite in sorted(suites, key=lambda suite: (suite["file"], suite["mode"], suite["condition"])):
         caught = [share(suite["caught"][band]) for band, _ in BANDS]
         cases = suite["false_alarms"]["cases"]
         said = [

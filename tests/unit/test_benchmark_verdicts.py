@@ -181,7 +181,7 @@ def test_a_folder_nobody_has_seen_is_counted(tmp_path: Path) -> None:
     rows += [row(p, 0, noise(p + 500, 1.04, 19), tokens=t, spin_cycles=9) for p in range(7) for t in (3, 5)]
     write_file(tmp_path / "strange.jsonl.gz", rows)
     done = run("--data", tmp_path, "--json", tmp_path / "out.json", "--groups", 6, "--tolerance", 0.01)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "checking 4 comparisons by every rule\n")
     rules = json.loads((tmp_path / "out.json").read_text())["rules"]
     assert set(rules) == {NAME, *(peer.name for peer in PEERS)}
     assert rules[NAME]["false_alarms"] == {"cases": [0, 12], "runs": [0, 0]}
@@ -204,7 +204,7 @@ def test_an_alarm_on_identical_code_is_the_exit_status(tmp_path: Path) -> None:
     rows = [row(process, copy, noise(process, 1 + 0.05 * copy)) for process in range(6) for copy in range(2)]
     write_file(tmp_path / "x.jsonl.gz", rows)
     done = run("--data", tmp_path, "--no-peers")
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, "checking 1 comparison by every rule\n")
 
 
 def test_a_damaged_folder_is_one_sentence(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_absurd_times_are_no_times(tmp_path: Path, absurd: float) -> None:
         rows[number]["us"][3] = absurd
     write_file(tmp_path / "x.jsonl.gz", rows)
     done = run("--data", tmp_path, "--json", tmp_path / "out.json")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "checking 1 comparison by every rule\n")
     caught = json.loads((tmp_path / "out.json").read_text())["rules"][NAME]["caught"]
     assert caught[">5"] == [6, 6]
 
@@ -262,7 +262,7 @@ def test_a_json_file_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> N
     rows = [row(process, copy, noise(process)) for process in range(3) for copy in range(2)]
     write_file(tmp_path / "x.jsonl.gz", rows)
     done = run("--data", tmp_path, "--no-peers", "--json", tmp_path / "none" / "v.json")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 2)  # the line of progress, and that
     assert "kernelperf" in done.stdout
     assert "cannot be written: No such file or directory" in done.stderr
 
