@@ -88,7 +88,8 @@ def expect(
 def _say(record: Record | None) -> str:
     if record is None:
         return "was not judged"
-    return f"{record.decision.verdict.value}{' and fails' if record.decision.fails else ''}, {record.decision.reason}"
+    reason = record.decision.reason.removeprefix(str(record.case)).lstrip(":, ")  # who says this has named the case
+    return f"{record.decision.verdict.value}{' and fails' if record.decision.fails else ''}, {reason}"
 
 
 def _first(message: str) -> str:

@@ -74,6 +74,8 @@ def decode_run(data: bytes, name: str, *, advice: str = MAKE_ANEW) -> Run:
     """
     if len(data) > MAX_FILE_BYTES:
         raise RunFileError(f"{name}: has more than {MAX_FILE_BYTES} bytes: {advice}")
+    if data.strip() and not data.lstrip().startswith(b"{"):
+        raise RunFileError(strict_json.one_line(f"{name}: is no run file: {advice}"))
     version = strict_json.decode(data, _AnyVersion, subject=name, error=RunFileError, advice=advice).version
     if version != VERSION or isinstance(version, bool):
         shown = "no version" if version is None else f"version {str(version)[:40]}"

@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 import msgspec
 
 from pytest_kernelperf.baseline.entry import BaselineCase
+from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, Comparison, InvalidCode, Measurement, Mode, RuntimeName, StoredComparison
@@ -25,6 +26,7 @@ from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.schedule import Look, Schedule, plan
 from pytest_kernelperf.stats.sequence import next_step
 from pytest_kernelperf.stats.stored import compare_stored
+from pytest_kernelperf.units import format_probability
 from pytest_kernelperf.worker.array import InputSet
 
 # What the lesson takes: the median of at least 7 samples.
@@ -202,7 +204,13 @@ def check_settings(settings: CaseSettings) -> None:
         UsageError: the arithmetic, and what to take instead.
     """
     if settings.blocks is not None:
-        check_blocks(Policy(alpha=settings.alpha, looks=LOOKS), settings.blocks)
+        try:
+            check_blocks(Policy(alpha=settings.alpha, looks=LOOKS), settings.blocks)
+        except UsageError as problem:
+            raise UsageError(
+                f"kernelperf_blocks (on the marker: blocks) is {settings.blocks}, "
+                f"kernelperf_alpha (on the marker: alpha) is {format_probability(settings.alpha)}: {problem}"
+            ) from None
 
 
 def blocks_for(policy: Policy) -> int:

@@ -57,6 +57,7 @@ def check_blocks(policy: Policy, blocks: int) -> None:
         each = format_probability(policy.alpha_per_look)
         split = "" if policy.looks == 1 else f", and each of {policy.looks} looks needs {each}"
         raise UsageError(
+            f"with so few no process could call anything slower, however slow it is: "
             f"{format_counted(blocks, 'block')} at alpha {format_probability(policy.alpha)} cannot reject: "
             f"the smallest p is {format_probability(smallest_p(blocks))}{split}; take at least {enough} blocks"
         )

@@ -187,3 +187,10 @@ def test_the_report_says_what_was_done_what_had_to_happen_and_what_did() -> None
         "1 alarm on Test CPU (cpu-test): 1 silent; 1 min 01 s",
         "an alarm stayed silent or blamed somebody else: the guard's word cannot be relied on here",
     ]
+
+
+def test_a_reason_that_names_its_case_names_it_once() -> None:
+    """Claim: the answer does not say twice which case it tells of."""
+    died = record("a", Verdict.CRASHED, True, f"{case('a')}: killed by SIGKILL")
+    answer = expect(guard_run(died), failing(case("a"), "crashed", words="SIGKILL"), tell=(case("a"),))
+    assert answer.found == f"{case('a')}: crashed and fails, killed by SIGKILL"

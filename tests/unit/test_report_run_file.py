@@ -13,7 +13,7 @@ import pytest
 from pytest_kernelperf.errors import RunFileError
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report import run_file
-from pytest_kernelperf.report.run_file import decode_run, read_run, write_run
+from pytest_kernelperf.report.run_file import MAKE_ANEW, decode_run, read_run, write_run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "run.json"
 
@@ -125,3 +125,11 @@ def test_a_file_that_is_missing_or_a_folder_is_said(tmp_path: Path) -> None:
     for path in (tmp_path / "none.json", tmp_path):
         with pytest.raises(RunFileError, match=r"cannot be read .*: make it anew with pytest --kernelperf"):
             read_run(path)
+
+
+@pytest.mark.parametrize("text", ["[build-system]\n", "[]", "not JSON", "\x00"])
+def test_what_is_no_object_is_no_run_file(text: str) -> None:
+    """Claim: another file, given by mistake, is called that, and not measured by the fields of a run."""
+    with pytest.raises(RunFileError) as refusal:
+        decode_run(text.encode(), "pyproject.toml")
+    assert str(refusal.value) == f"pyproject.toml: is no run file: {MAKE_ANEW}"

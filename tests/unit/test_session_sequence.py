@@ -114,6 +114,8 @@ def test_settings_that_could_never_reject_are_refused_with_the_arithmetic(
     with pytest.raises(UsageError) as refusal:
         check_settings(settings)
     assert arithmetic in str(refusal.value)
+    assert f"kernelperf_blocks (on the marker: blocks) is {settings.blocks}, kernelperf_alpha (on" in str(refusal.value)
+    assert "no process could call anything slower, however slow it is" in str(refusal.value)
     with pytest.raises(UsageError):
         schedule_of(settings, policy_of(settings, "cpu"))
 
