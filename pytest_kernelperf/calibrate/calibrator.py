@@ -16,7 +16,7 @@ from pytest_kernelperf.baseline.entry import Baseline, DeviceSummary
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, update
 from pytest_kernelperf.calibrate.observation import observe
-from pytest_kernelperf.calibrate.schedule import Schedule
+from pytest_kernelperf.calibrate.schedule import PASSES, Schedule
 from pytest_kernelperf.calibrate.wish import Outcome, Wish
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.kernel import Variant
@@ -60,6 +60,8 @@ class _Case:
     test: str
     stored: bool = False
     last_s: float = 0.0
+    visits: int = 0
+    tried: set[Mode] = field(default_factory=set)
     groups: dict[Mode, list[SeenGroup]] = field(default_factory=lambda: defaultdict(list))
 
 
@@ -116,6 +118,7 @@ class Calibrator:
         began_s, share_s = self._clock(), self._schedule.share_s(self._elapsed_s, self._visits)
         self._visits += 1
         case = self._cases.setdefault(str(spec.case), _Case(_alone(spec), settings, test))
+        case.visits += 1
         if not case.stored:
             record = self._accept(case)
             if not case.stored:
@@ -140,13 +143,17 @@ class Calibrator:
         if not problem and not seen:
             reasons = [*self._left_out.values(), self._disturbance, "the time did not suffice for one case"]
             problem = f"nothing was measured: {next(reason for reason in reasons if reason)}"
-        measured = {str(case.spec.case) for case in self._cases.values() if case.groups}
+        measured = {name: case for name, case in self._cases.items() if case.groups and name not in self._left_out}
         return Outcome(
             calibration=None if problem or self._facts is None else self._calibration(self._facts, seen, now),
             problem=problem,
             left_out=tuple(sorted(self._left_out.items())),
             unreached=tuple(name for name in cases if name not in measured and name not in self._left_out),
             disturbed=self._disturbed,
+            missed_modes=tuple(
+                (name, mode) for name, case in measured.items() for mode in self._wish.modes if mode not in case.tried
+            ),
+            visited_once=tuple(name for name, case in measured.items() if case.visits < PASSES),
         )
 
     def _accept(self, case: _Case) -> Record:
@@ -185,6 +192,7 @@ class Calibrator:
             if mode != gate and self._elapsed_s >= self._wish.budget_s:
                 break  # an open case goes on to many processes, in each mode
             self._store.mode = mode
+            case.tried.add(mode)
             record = self._guard.check(case.spec, replace(case.settings, mode=mode), case.test)
             if self._is_disturbed(record):
                 break

@@ -138,12 +138,28 @@ def closing_lines(outcome: Outcome) -> list[str]:
             f"{one_line(outcome.unreached[0])} the first: "
             "give more time with --budget, or fewer cases with -k"
         )
+    lines += short_lines(outcome)
     if outcome.disturbed:
         lines.append(f"thrown away: {format_counted(outcome.disturbed, 'measurement')} while somebody else was active")
     if outcome.problem:
         lines.append(outcome.problem)
     lines.append(f"stored in {outcome.stored}" if outcome.stored else "not stored")
     return lines
+
+
+def short_lines(outcome: Outcome) -> list[str]:
+    """What of measured cases the time did not suffice for: modes, and second visits."""
+    lines = []
+    for mode in dict.fromkeys(mode for _, mode in outcome.missed_modes):
+        lines.append(_short(f"in mode {mode}", [name for name, missed in outcome.missed_modes if missed == mode]))
+    if outcome.visited_once:
+        lines.append(_short("a second time", outcome.visited_once))
+    return lines
+
+
+def _short(what: str, names: Sequence[str]) -> str:
+    cases = format_counted(len(names), "case")
+    return f"not reached {what}: {cases}, {one_line(names[0])} the first: give more time with --budget"
 
 
 def _rate_line(what: str, rate: Rate, check: str, cluster: str) -> str:

@@ -26,7 +26,9 @@ class Outcome(Frozen, frozen=True):
 
     ``problem``: why there is no result, in one sentence. ``stored``: the file, empty where nothing was stored.
     ``left_out``: cases that could not be measured beside themselves, each with its reason. ``unreached``: cases for
-    which the time did not suffice. ``disturbed``: measurements that were thrown away since somebody else was active.
+    which the time did not suffice at all; ``missed_modes``: cases that were measured, each with a mode in which it did
+    not suffice for them; ``visited_once``: those for whose second visit it did not. ``disturbed``: measurements that
+    were thrown away since somebody else was active.
     """
 
     calibration: Calibration | None = None
@@ -35,3 +37,5 @@ class Outcome(Frozen, frozen=True):
     left_out: tuple[tuple[str, str], ...] = ()
     unreached: tuple[str, ...] = ()
     disturbed: int = 0
+    missed_modes: tuple[tuple[str, Mode], ...] = ()
+    visited_once: tuple[str, ...] = ()

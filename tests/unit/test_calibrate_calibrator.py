@@ -17,7 +17,7 @@ from pytest_kernelperf.baseline.calibration_summary import CaseSummary, ModeSumm
 from pytest_kernelperf.calibrate.calibrator import Calibrator, ScratchStore
 from pytest_kernelperf.calibrate.copies import CopyingWorkers
 from pytest_kernelperf.calibrate.schedule import PASSES, Schedule
-from pytest_kernelperf.calibrate.text import false_alarm_lines, render_outcome, suit_lines
+from pytest_kernelperf.calibrate.text import false_alarm_lines, render_outcome, short_lines, suit_lines
 from pytest_kernelperf.calibrate.wish import MODES, Outcome, Wish
 from pytest_kernelperf.case import list_cases
 from pytest_kernelperf.model import Mode
@@ -43,6 +43,7 @@ class Bench:
     """A kernel of two variants and the parts of a calibration over scripted workers."""
 
     def __init__(self, folder: Path, copies: int = 4, modes: tuple[Mode, ...] = MODES, budget_s: float = 1e6) -> None:
+        folder.mkdir(exist_ok=True)
         source = folder / "k.hip"
         source.write_text(SOURCE)
         self.kernel = Kernel("k", source=source, tokens=(8,))
@@ -229,6 +230,21 @@ def test_a_marker_that_gates_in_another_mode_is_followed(tmp_path: Path) -> None
     outcome = bench.visit("plain", settings=replace(bench.settings.case, mode="queued"))
     assert outcome.calibration is not None
     assert [(case.mode, case.gate) for case in outcome.calibration.cases] == [("graph", False), ("queued", True)]
+
+
+def test_modes_and_second_visits_that_the_time_did_not_reach_are_named(tmp_path: Path) -> None:
+    """Claim: nobody takes one visit in one mode for all that was asked for; with time enough nothing is said."""
+    short = Bench(tmp_path / "short", budget_s=1.0).visit("plain")
+    assert short.missed_modes == (("k plain at 8 tokens", "queued"), ("k plain at 8 tokens", "loop"))
+    assert short.visited_once == ("k plain at 8 tokens",)
+    assert [line.partition(":")[0] for line in short_lines(short)] == [
+        "not reached in mode queued",
+        "not reached in mode loop",
+        "not reached a second time",
+    ]
+    assert short.calibration is not None
+    assert short_lines(short)[0] in render_outcome(short, summarise(short.calibration))
+    assert short_lines(Bench(tmp_path / "long", budget_s=60.0).visit(*["plain", "fused"] * PASSES)) == []
 
 
 # --- which mode suits -------------------------------------------------------------------------------
