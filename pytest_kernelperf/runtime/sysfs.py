@@ -62,6 +62,8 @@ def read_word(path: Path) -> str:
 def read_text(path: Path) -> str:
     """The beginning of a file as text; "" if it cannot be read."""
     try:
+        if not path.is_file():  # a pipe in a copied tree would be waited for without end
+            return ""
         with path.open("rb") as file:
             return file.read(MOST_BYTES).decode("utf-8", errors="replace")
     except OSError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from strix_halo import CARD, PLACE, write_strix_halo
 
 from pytest_kernelperf.machine import GpuState
 from pytest_kernelperf.runtime.state import amd_state
-from pytest_kernelperf.runtime.sysfs import Card, cards, find_card, place_of
+from pytest_kernelperf.runtime.sysfs import Card, cards, find_card, place_of, read_text
 
 FULL = GpuState(
     source="card1",
@@ -153,3 +154,9 @@ def test_the_state_of_an_open_card_is_read_anew_each_time(root: Path) -> None:
     (sensors / "power1_average").write_text("119000000\n")
     assert getattr(read(), "power_w", None) == 119.0
     assert amd_state("0000:01:00.0", root / "sys/class/drm")() is None
+
+
+def test_a_pipe_in_a_copied_tree_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody writes into it, so that opening it would never return."""
+    os.mkfifo(tmp_path / "pp_dpm_mclk")
+    assert read_text(tmp_path / "pp_dpm_mclk") == ""
