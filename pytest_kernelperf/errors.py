@@ -4,6 +4,7 @@ KernelperfError              one sentence: what was expected, what came, what to
 ├── UsageError               a test, marker, option or setting is wrong; found before anything runs
 ├── BaselineError            a baseline file cannot be used as it stands
 ├── RunFileError             a run file cannot be read
+├── TraceError               a trace cannot be read, or two of them not be compared
 ├── RuntimeUnavailable       no usable HIP library, compiler or device
 ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
 ├── DeviceError              a HIP call failed
@@ -31,6 +32,10 @@ class BaselineError(KernelperfError):
 
 class RunFileError(KernelperfError):
     """A run file is unreadable, too large, or of an unknown version."""
+
+
+class TraceError(KernelperfError):
+    """A trace is missing, damaged, no rocpd, or was not recorded as the one that it is compared with."""
 
 
 class RuntimeUnavailable(KernelperfError):

@@ -1,0 +1,96 @@
+"""Two traces, kernel by kernel."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from pytest_kernelperf.trace.origin import check_comparable
+from pytest_kernelperf.trace.record import KernelChange, KernelSummary, TraceComparison, TraceSummary
+
+
+@dataclass(frozen=True)
+class _Side:
+    calls: int
+    total_us: float
+    median_us: float
+    workgroups: tuple[int, ...]
+
+
+def without_arguments(name: str) -> str:
+    """Return a kernel's name without its argument list: ``scale<float>(float*)`` is ``scale<float>``.
+
+    ``operator()`` and names without arguments stay as they are.
+    """
+    if not name.endswith(")"):
+        return name
+    depth = 0
+    for place in range(len(name) - 1, -1, -1):
+        depth += {")": 1, "(": -1}.get(name[place], 0)
+        if depth == 0:
+            head = name[:place]
+            short = head if head and not head.endswith("operator") else name
+            return short.removeprefix("void ")
+    return name
+
+
+def compare_traces(a: TraceSummary, b: TraceSummary) -> TraceComparison:
+    """Compare kernels of the same name over all processes; where one trace has names without arguments, so.
+
+    Raises:
+        TraceError: the traces have different origins.
+    """
+    check_comparable(a.path, a.origin, b.path, b.origin)
+    sides_a, sides_b = _sides(a), _sides(b)
+    for name in [name for name in sides_a if name not in sides_b]:
+        alike = [other for other in sides_b if other not in sides_a and _alike(name, other)]
+        rivals = [other for other in sides_a if other not in sides_b and any(_alike(other, one) for one in alike)]
+        if len(alike) == len(rivals) == 1:  # -T on one side only
+            sides_b[name] = sides_b.pop(alike[0])
+    changes = [_change(name, sides_a.get(name), sides_b.get(name)) for name in sides_a | sides_b]
+
+    def order(change: KernelChange) -> tuple[bool, float, str]:
+        one, two = sides_a.get(change.name), sides_b.get(change.name)
+        difference_us = abs((two.total_us if two else 0) - (one.total_us if one else 0))
+        return one is None or two is None, -difference_us, change.name
+
+    return TraceComparison(a, b, tuple(sorted(changes, key=order)))
+
+
+def _alike(name: str, other: str) -> bool:
+    return without_arguments(name) == without_arguments(other) and name.endswith(")") != other.endswith(")")
+
+
+def _change(name: str, a: _Side | None, b: _Side | None) -> KernelChange:
+    return KernelChange(
+        name,
+        a.calls if a else None,
+        b.calls if b else None,
+        a.median_us if a else None,
+        b.median_us if b else None,
+        a.workgroups if a else (),
+        b.workgroups if b else (),
+        b.median_us / a.median_us if a and b else None,
+    )
+
+
+def _sides(summary: TraceSummary) -> dict[str, _Side]:
+    """Kernels by name; of several processes the middle one's median (the process is the unit)."""
+    found: dict[str, list[KernelSummary]] = defaultdict(list)
+    for process in summary.processes:
+        for kernel in process.kernels:
+            found[kernel.name].append(kernel)
+    return {
+        name: _Side(
+            sum(one.calls for one in kernels),
+            sum(one.total_us for one in kernels),
+            _median([one.median_us for one in kernels]),
+            tuple(sorted({count for one in kernels for count in one.workgroups})),
+        )
+        for name, kernels in found.items()
+    }
+
+
+def _median(values: list[float]) -> float:
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2

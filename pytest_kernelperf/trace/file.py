@@ -1,0 +1,137 @@
+"""Opens a rocpd file: read-only, after looking whether it is whole, and one sentence where it is not.
+
+Only what AMD keeps stable is asked for: unsuffixed views, with columns found by PRAGMA (every schema says version 3).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from pytest_kernelperf.errors import TraceError
+from pytest_kernelperf.strict_json import one_line
+
+MAGIC = b"SQLite format 3\x00"
+HEADER_BYTES = 100
+WAL_FORMAT = 2
+NEEDED = ("name", "start", "end", "grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z")
+AGAIN = "record it again with rocprofv3 --kernel-trace --output-format rocpd"
+
+
+def find_files(path: Path) -> tuple[Path, ...]:
+    """Return the trace's files: the file, or all ``*.db`` of a folder (rocprofv3 writes one for each process).
+
+    Raises:
+        TraceError: there is none.
+    """
+    if not path.is_dir():
+        return (path,)
+    found = tuple(sorted(path.rglob("*.db")))
+    if not found:
+        raise TraceError(f"{shown(path)} holds no .db file: without any kernel rocprofv3 writes none; {AGAIN}")
+    return found
+
+
+@contextmanager
+def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a rocpd file for reading; nothing is written, beside it neither.
+
+    Raises:
+        TraceError: missing, empty, cut off, damaged (also while it is read), locked, no SQLite, no rocpd.
+    """
+    header = _check_header(path)
+    if header[18] != WAL_FORMAT:
+        _check_unlocked(path)
+    connection = _connect(path, immutable=True)
+    try:
+        _check_layout(connection, path)
+        yield connection
+    except (sqlite3.Error, UnicodeDecodeError) as problem:
+        raise TraceError(f"{shown(path)} is damaged ({one_line(str(problem))[:200]}): {AGAIN}") from None
+    finally:
+        connection.close()
+
+
+def columns_of(connection: sqlite3.Connection, view: str) -> frozenset[str]:
+    """Return the columns of a view or table, none where there is no such thing."""
+    return frozenset(str(row[1]) for row in connection.execute(f'PRAGMA table_info("{view}")'))
+
+
+def shown(path: Path) -> str:
+    """A path in a sentence; names of files may be a stranger's."""
+    return one_line(str(path))
+
+
+def _check_header(path: Path) -> bytes:
+    try:
+        size_bytes = path.stat().st_size
+        with path.open("rb") as file:
+            header = file.read(HEADER_BYTES)
+        left = [name for name in ("-journal", "-wal") if _size(path.with_name(path.name + name))]
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        raise TraceError(f"{shown(path)} cannot be read ({reason}): name a file that rocprofv3 wrote") from None
+    if not header:
+        raise TraceError(f"{shown(path)} is empty: the profiler was stopped before it wrote; {AGAIN}")
+    if not header.startswith(MAGIC[: len(header)]):
+        raise TraceError(f"{shown(path)} is no SQLite database: a trace is the .db that rocprofv3 writes as rocpd")
+    if len(header) < HEADER_BYTES:
+        raise TraceError(f"{shown(path)} is cut off within its header: {AGAIN}")
+    if left:
+        raise TraceError(
+            f"{shown(path)} is unfinished ({shown(path)}{left[0]} lies beside it): wait until its program has ended, "
+            f"or {AGAIN}"
+        )
+    page_bytes = int.from_bytes(header[16:18], "big")
+    expected_bytes = (65536 if page_bytes == 1 else page_bytes) * int.from_bytes(header[28:32], "big")
+    if header[24:28] == header[92:96] and size_bytes < expected_bytes:
+        raise TraceError(f"{shown(path)} is cut off ({size_bytes:,} bytes of {expected_bytes:,}): copy it again")
+    return header
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _check_unlocked(path: Path) -> None:
+    connection = _connect(path, immutable=False)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError as problem:
+        if "locked" in str(problem):
+            raise TraceError(
+                f"{shown(path)} is locked by another program: it is still being written, so wait until it has ended"
+            ) from None
+    except sqlite3.Error:
+        pass  # Damage is told by whoever reads.
+    finally:
+        connection.close()
+
+
+def _connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
+    address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if immutable else ''}"
+    try:
+        return sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)
+    except sqlite3.Error as problem:
+        raise TraceError(f"{shown(path)} cannot be opened ({one_line(str(problem))})") from None
+
+
+def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA query_only=ON")
+    names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master")}
+    if "kernels" in names:
+        missing = [name for name in NEEDED if name not in columns_of(connection, "kernels")]
+        if missing:
+            raise TraceError(
+                f"{shown(path)}: its view kernels has no column {', '.join(missing)}: no rocpd layout that is known"
+            )
+    elif {"rocpd_api", "rocpd_op"} <= names:
+        raise TraceError(f"{shown(path)} is an old .rpd (rocmProfileData), not rocpd of ROCm 7.0 or newer: {AGAIN}")
+    elif any(name.startswith("rocpd_kernel_dispatch") for name in names):
+        raise TraceError(f"{shown(path)} has rocpd's tables but not its view kernels: its writer was stopped; {AGAIN}")
+    else:
+        raise TraceError(f"{shown(path)} is a database, but no trace: it has no view kernels")

@@ -1,0 +1,70 @@
+"""Where a trace comes from: ``A.db.json`` beside ``A.db`` tells; without it, rocprofv3 recorded it.
+
+Profilers make small things longer, so times of different origin are never compared.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from pytest_kernelperf import strict_json
+from pytest_kernelperf.errors import TraceError
+from pytest_kernelperf.trace.file import shown
+
+VERSION = 1
+PROFILER = "rocprofv3"
+UNTRACED = "untraced"
+MOST_BYTES = 1_000_000
+
+
+class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sidecar; ``origin`` is ``untraced``, or what recorded the times (``rocprofv3``, ``cpu``, ``cupti``).
+
+    Version 1: version, origin.
+    """
+
+    version: int
+    origin: str
+
+
+def sidecar(path: Path) -> Path:
+    """Return where a trace's origin is written."""
+    return path.with_name(path.name + ".json")
+
+
+def read_origin(path: Path) -> str:
+    """Return a trace's origin.
+
+    Raises:
+        TraceError: its sidecar cannot be used.
+    """
+    beside = sidecar(path)
+    if path.is_dir() or not beside.exists():
+        return PROFILER
+    try:
+        with beside.open("rb") as file:
+            data = file.read(MOST_BYTES)
+    except OSError as problem:
+        raise TraceError(f"{shown(beside)} cannot be read ({problem.strerror})") from None
+    advice = "it was not written by this program; remove it if rocprofv3 recorded the trace"
+    found = strict_json.decode(data, Origin, subject=shown(beside), error=TraceError, advice=advice)
+    if found.version != VERSION:
+        raise TraceError(f"{shown(beside)} has version {found.version}, known is {VERSION}: {advice}")
+    return strict_json.one_line(found.origin)[:100]
+
+
+def check_comparable(path_a: str, origin_a: str, path_b: str, origin_b: str) -> None:
+    """Refuse two traces whose times were not taken in the same way.
+
+    Raises:
+        TraceError: they have different origins.
+    """
+    if origin_a != origin_b:
+        raise TraceError(
+            strict_json.one_line(
+                f"{path_a} ({origin_a}) and {path_b} ({origin_b}) are not compared: recording makes times longer, so "
+                "only times recorded in the same way say what changed; record both in one way"
+            )
+        )

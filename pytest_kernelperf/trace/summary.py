@@ -1,0 +1,151 @@
+"""A trace summed up: the lesson's table for each process, and for each device its gaps and how busy it was."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pytest_kernelperf.trace.dispatch import Dispatches, Group, read_dispatches
+from pytest_kernelperf.trace.file import find_files
+from pytest_kernelperf.trace.interval import sound
+from pytest_kernelperf.trace.origin import read_origin
+from pytest_kernelperf.trace.record import Device, Gap, KernelSummary, ProcessSummary, Timeline, TraceSummary
+
+MOST_GAPS = 10
+MOST_WORKGROUPS = 10
+
+
+def summarise_trace(path: Path) -> TraceSummary:
+    """Read a trace (a file, or a folder of one file for each process) and sum it up.
+
+    Raises:
+        TraceError: it cannot be used.
+    """
+    return summarise(read_trace(path), path, read_origin(path))
+
+
+def read_trace(path: Path) -> Dispatches:
+    """Return a trace's sound dispatches, sorted by start.
+
+    Raises:
+        TraceError: it cannot be used.
+    """
+    return sound(read_dispatches(find_files(path)))
+
+
+def summarise(dispatches: Dispatches, path: Path, origin: str) -> TraceSummary:
+    """Sum up sound dispatches, sorted by start."""
+    first = _first_calls(dispatches)
+    return TraceSummary(
+        str(path),
+        origin,
+        len(dispatches.group),
+        dispatches.left_out,
+        tuple(_process(dispatches, rows, one) for one, rows in _split(dispatches, [_process_of(g) for g in
+                                                                                   dispatches.groups])),
+        tuple(_timeline(dispatches, rows, first) for _, rows in _split(dispatches, [g.device for g in
+                                                                                    dispatches.groups])),
+    )  # fmt: skip
+
+
+def _process_of(group: Group) -> tuple[object, ...]:
+    return group.file, group.guid, group.pid, group.device
+
+
+def _split(
+    dispatches: Dispatches, keys: list[Hashable], among: NDArray[np.intp] | None = None
+) -> Iterator[tuple[Group, NDArray[np.intp]]]:
+    """Yield the rows that have a key in common, rising, with one of their groups; keys as they first appear."""
+    numbers: dict[Hashable, int] = {}
+    number_of_group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+    rows = np.arange(len(dispatches.group)) if among is None else among
+    if not len(rows):
+        return
+    number = number_of_group[dispatches.group[rows]]
+    order = np.argsort(number, kind="stable")
+    edges = np.flatnonzero(np.diff(number[order])) + 1
+    for part in np.split(rows[order], edges):
+        yield dispatches.groups[int(dispatches.group[part[0]])], part
+
+
+def _first_calls(dispatches: Dispatches) -> NDArray[np.bool_]:
+    first = np.zeros(len(dispatches.group), bool)
+    for _, rows in _split(dispatches, [(*_process_of(one), one.kernel) for one in dispatches.groups]):
+        first[rows[0]] = True
+    return first
+
+
+def _process(dispatches: Dispatches, rows: NDArray[np.intp], one: Group) -> ProcessSummary:
+    kernels = [
+        _kernel(dispatches, part, group.kernel, one.device)
+        for group, part in _split(dispatches, [group.kernel for group in dispatches.groups], rows)
+    ]
+    kernels.sort(key=lambda kernel: (-kernel.total_us, kernel.name))
+    return ProcessSummary(one.pid, one.command, one.device, tuple(kernels))
+
+
+def _kernel(dispatches: Dispatches, rows: NDArray[np.intp], name: str, device: Device) -> KernelSummary:
+    duration_us = (dispatches.end_ns[rows] - dispatches.start_ns[rows]) / 1e3
+    later_us = duration_us[1:] if len(duration_us) > 1 else duration_us
+    counts = {dispatches.groups[int(group)].workgroups for group in np.unique(dispatches.group[rows])}
+    known = sorted(count for count in counts if count is not None)
+    starved = known[0] < device.compute_units if known and device.compute_units is not None else None
+    return KernelSummary(
+        name,
+        len(rows),
+        float(duration_us.mean()),
+        float(duration_us.sum()),
+        float(np.median(later_us)),
+        float(later_us.min()),
+        tuple(known if len(known) <= MOST_WORKGROUPS else [*known[: MOST_WORKGROUPS - 1], known[-1]]),
+        starved,
+    )
+
+
+def _timeline(dispatches: Dispatches, rows: NDArray[np.intp], first: NDArray[np.bool_]) -> Timeline:
+    start_ns, end_ns = dispatches.start_ns[rows], dispatches.end_ns[rows]
+    until_ns = np.maximum.accumulate(end_ns)
+    last = np.maximum.accumulate(np.where(end_ns == until_ns, np.arange(len(rows)), 0))
+    gap_us = np.maximum(start_ns[1:] - until_ns[:-1], 0) / 1e3
+    window_us = float(until_ns[-1] - start_ns[0]) / 1e3
+    busy_us = window_us - float(gap_us.sum())
+    later = ~first[rows]
+    counted_us = gap_us[later[1:]]
+    duration_us = (end_ns - start_ns) / 1e3
+    median_kernel_us = float(np.median(duration_us[later] if later.any() else duration_us))
+    median_gap_us = float(np.median(counted_us)) if len(counted_us) else None
+    return Timeline(
+        dispatches.groups[int(dispatches.group[rows[0]])].device,
+        len(rows),
+        window_us,
+        busy_us,
+        busy_us / window_us,
+        _gaps(dispatches, rows[last[:-1]], rows[1:], np.where(later[1:], gap_us, 0.0)),
+        median_kernel_us,
+        median_gap_us,
+        median_gap_us is not None and median_gap_us > median_kernel_us,
+    )
+
+
+def _gaps(
+    dispatches: Dispatches, before: NDArray[np.intp], after: NDArray[np.intp], gap_us: NDArray[np.float64]
+) -> tuple[Gap, ...]:
+    names = list(dict.fromkeys(group.kernel for group in dispatches.groups))
+    number_of = {name: number for number, name in enumerate(names)}
+    kernel = np.array([number_of[group.kernel] for group in dispatches.groups], np.int64)
+    real = np.flatnonzero(gap_us > 0)
+    if not len(real):
+        return ()
+    pair = kernel[dispatches.group[before[real]]] * len(names) + kernel[dispatches.group[after[real]]]
+    order = np.argsort(pair, kind="stable")
+    gaps = []
+    for part in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
+        a, b = divmod(int(pair[part[0]]), len(names))
+        times_us = gap_us[real[part]]
+        gaps.append(Gap(names[a], names[b], len(part), float(np.median(times_us)), float(times_us.max()),
+                        float(times_us.sum())))  # fmt: skip
+    gaps.sort(key=lambda gap: (-gap.total_us, gap.before, gap.after))
+    return tuple(gaps[:MOST_GAPS])

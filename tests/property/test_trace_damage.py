@@ -1,0 +1,89 @@
+"""Damaged and strange traces: a summary or one sentence, never another error."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rocpd_files import VERSIONS, Dispatch, Process, lesson_dispatches, write_rocpd
+
+from pytest_kernelperf.errors import TraceError
+from pytest_kernelperf.report.trace import render_trace
+from pytest_kernelperf.trace.record import TraceSummary
+from pytest_kernelperf.trace.summary import summarise_trace
+
+TIMES = st.one_of(st.integers(-(2**62), 2**62), st.integers(0, 100_000))
+
+
+def read(path: Path) -> TraceSummary | None:
+    """Return the summary, or None where a sentence refused it; every summary can be shown."""
+    try:
+        summary = summarise_trace(path)
+    except TraceError as refusal:
+        sentence = str(refusal)
+    else:
+        assert all(line.isprintable() for line in render_trace(summary).splitlines())
+        return summary
+    assert sentence.isprintable()
+    return None
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(VERSIONS), st.integers(0, 2**20), st.binary(min_size=1, max_size=200), st.booleans())
+def test_damaged_bytes_are_read_or_refused(version: str, place: int, damage: bytes, cut: bool) -> None:
+    """Bytes overwritten anywhere, or the file cut there."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_rocpd(Path(folder) / "a.db", [Process(lesson_dispatches())], version=version)
+        data = bytearray(path.read_bytes())
+        place %= len(data)
+        data[place : place + len(damage)] = damage
+        path.write_bytes(data[:place] if cut else data)
+        read(path)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(TIMES, TIMES, st.integers(0, 2), st.sampled_from("ab")), max_size=30))
+def test_no_dispatch_is_lost_whatever_its_times(rows: list[tuple[int, int, int, str]]) -> None:
+    """Each dispatch is summed up or counted among those left out; what remains is positive and within the window."""
+    with tempfile.TemporaryDirectory() as folder:
+        dispatches = [Dispatch(name, start, end, stream=stream) for start, end, stream, name in rows]
+        summary = read(write_rocpd(Path(folder) / "a.db", [Process(dispatches)]))
+    assert summary is not None
+    out = summary.left_out
+    left_out = out.hidden + out.timeless + out.empty + out.negative + out.absurd + out.overlapping
+    assert summary.dispatches + left_out == len(rows)
+    assert sum(kernel.calls for one in summary.processes for kernel in one.kernels) == summary.dispatches
+    for timeline in summary.timelines:
+        assert 0 < timeline.busy_us <= timeline.window_us
+        assert 0 < timeline.busy_ratio <= 1
+
+
+VALUES = st.sampled_from(["NULL", "'text'", "1.5", "x'00ff'", "0", "-1", "9223372036854775807"])
+COLUMNS = st.sampled_from(
+    ["name", "start", '"end"', "guid", "pid", "nid", "kernel_id", "agent_abs_index", "queue_id", "stream_id",
+     "grid_x", "workgroup_y"]
+)  # fmt: skip
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(COLUMNS, st.one_of(VALUES, st.just("")), max_size=4))
+def test_strange_values_and_missing_columns_are_read_or_refused(changes: dict[str, str]) -> None:
+    """A view that answers with NULL, text, fractions or bytes, or lacks columns."""
+    columns = ["guid", "nid", "pid", "name", "agent_abs_index", "kernel_id", "queue_id", "stream_id", "start", '"end"',
+               "grid_x", "grid_y", "grid_z", "workgroup_x", "workgroup_y", "workgroup_z"]  # fmt: skip
+    asked = ", ".join(f"{changes.get(one, one)} AS {one}" for one in columns if changes.get(one) != "")
+    strange = ["DROP VIEW kernels", f"CREATE VIEW kernels AS SELECT {asked} FROM ({SOURCE})"]
+    with tempfile.TemporaryDirectory() as folder:
+        read(write_rocpd(Path(folder) / "a.db", [Process(lesson_dispatches())], statements=strange))
+
+
+SOURCE = (
+    "SELECT K.guid, K.nid, K.pid, S.display_name AS name, A.absolute_index AS agent_abs_index, K.kernel_id, "
+    'K.queue_id, K.stream_id, K.start, K."end", '
+    "K.grid_size_x AS grid_x, K.grid_size_y AS grid_y, K.grid_size_z AS grid_z, "
+    "K.workgroup_size_x AS workgroup_x, K.workgroup_size_y AS workgroup_y, K.workgroup_size_z AS workgroup_z "
+    "FROM rocpd_kernel_dispatch K JOIN rocpd_info_agent A ON A.id = K.agent_id "
+    "JOIN rocpd_info_kernel_symbol S ON S.id = K.kernel_id"
+)
