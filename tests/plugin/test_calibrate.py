@@ -55,6 +55,7 @@ def test_it_stores_what_identical_code_looked_like_and_the_guard_does_not_mind(s
     assert "calibration" not in guarded.stdout.str()
 
 
+@pytest.mark.weekly
 def test_a_copy_that_the_clock_calls_slower_is_a_false_alarm(guarded: Any) -> None:
     """The decision is the guard's own, in the child's real processes."""
     guarded.set_times(

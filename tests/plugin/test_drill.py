@@ -44,6 +44,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in kept if not path.name.startswith("machine.lock")}
 
 
+@pytest.mark.weekly
 def test_every_alarm_rings_and_the_project_is_left_as_it_was(project: Any) -> None:
     """A whole drill: exit code 0, each alarm once, no file of the project changed, made or gone."""
     before = snapshot(project.path)
@@ -59,15 +60,15 @@ def test_every_alarm_rings_and_the_project_is_left_as_it_was(project: Any) -> No
 @pytest.mark.parametrize(
     ("disabled", "alarm"),
     [
-        ("nothing_is_starved", "starved"),
+        pytest.param("nothing_is_starved", "starved", marks=pytest.mark.weekly),
         ("nothing_is_wrong", "wrong"),
-        ("nothing_is_wrong", "mutations"),
-        ("nothing_is_slower", "slowed"),
-        ("everything_is_slower", "untouched"),
+        pytest.param("nothing_is_wrong", "mutations", marks=pytest.mark.weekly),
+        pytest.param("nothing_is_slower", "slowed", marks=pytest.mark.weekly),
+        pytest.param("everything_is_slower", "untouched", marks=pytest.mark.weekly),
         ("files_are_not_looked_at", "renamed"),
-        ("a_damaged_baseline_is_none", "cut-off"),
-        ("a_dead_worker_passes", "killed-worker"),
-        ("the_exit_code_is_lost", "wrong"),
+        pytest.param("a_damaged_baseline_is_none", "cut-off", marks=pytest.mark.weekly),
+        pytest.param("a_dead_worker_passes", "killed-worker", marks=pytest.mark.weekly),
+        pytest.param("the_exit_code_is_lost", "wrong", marks=pytest.mark.weekly),
     ],
 )
 def test_a_drill_fails_when_an_alarm_is_disabled(
