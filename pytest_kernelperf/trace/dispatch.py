@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +20,10 @@ from numpy.typing import NDArray
 
 from pytest_kernelperf.strict_json import one_line
 from pytest_kernelperf.trace.file import columns_of, open_trace
+from pytest_kernelperf.trace.packing import plan_packing
 from pytest_kernelperf.trace.record import Device, LeftOut
 
-CHUNK_ROWS = 20_000
+CHUNK_ROWS = 5_000
 MOST_NAME = 1000
 MOST_COMPUTE_UNITS = 100_000
 
@@ -70,22 +73,19 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
         with open_trace(path) as connection:
             reader = _Reader(connection, file)
             seen = 0
-            for guid, rows in reader.chunks():
-                seen += len(rows)
-                plain = [row for row in rows if type(row[0]) is int and type(row[1]) is int] if _odd(rows) else rows
-                timeless += len(rows) - len(plain)
-                if not plain:
-                    continue
-                starts, ends, *common = zip(*plain, strict=True)
-                keys = list(zip(*common, strict=True))
-                different = dict.fromkeys(keys)
-                for key in different:
-                    if (file, guid, key) not in numbers:
-                        numbers[file, guid, key] = len(groups)
-                        groups.append(reader.group(guid, key))
-                here = {key: numbers[file, guid, key] for key in different}
-                numbered = np.fromiter(map(here.__getitem__, keys), np.int32, len(keys))
-                parts.append((np.array(starts, np.int64), np.array(ends, np.int64), numbered))
+            for guid in reader.guids():
+                rows = reader.packed(guid)
+                if rows is None:
+                    rows = reader.plain(guid)
+                seen += rows.seen
+                timeless += rows.seen - sum(len(chunk.start_ns) for chunk in rows.chunks)
+                for chunk in rows.chunks:
+                    for key in chunk.keys:
+                        if (file, guid, key) not in numbers:
+                            numbers[file, guid, key] = len(groups)
+                            groups.append(reader.group(guid, key))
+                    number = np.array([numbers[file, guid, key] for key in chunk.keys], np.int32)
+                    parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
             hidden += max(0, reader.dispatched() - seen)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     start_ns, end_ns = (columns[0], columns[1]) if columns else (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -93,8 +93,22 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
     return Dispatches(tuple(groups), start_ns, end_ns, group, LeftOut(hidden=hidden, timeless=timeless))
 
 
-def _odd(rows: list[tuple[Any, ...]]) -> bool:
-    return not all(type(row[0]) is int and type(row[1]) is int for row in rows)
+@dataclass(frozen=True)
+class _Chunk:
+    """Rows with times: ``keys`` are the different rows of what is common, ``place`` says which is whose."""
+
+    start_ns: NDArray[np.int64]
+    end_ns: NDArray[np.int64]
+    keys: list[tuple[Any, ...]]
+    place: NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """All chunks of one GUID, and how many rows the view had."""
+
+    chunks: list[_Chunk]
+    seen: int
 
 
 class _Reader:
@@ -108,17 +122,68 @@ class _Reader:
         self._commands = _read_commands(connection)
         self._names = self._read_names()
 
-    def chunks(self) -> Iterator[tuple[str, list[tuple[Any, ...]]]]:
-        """Yield lists of rows (start, end, name or its number, optional columns, workgroups) with their GUID."""
+    def packed(self, guid: str) -> _Rows | None:
+        """Return the rows, read as three whole numbers each; None where some row needs another look."""
+        packing = plan_packing(self._possible(guid), WORKGROUPS) if self._names is not None else None
+        if packing is None:
+            return None
+        keys: dict[int, tuple[Any, ...]] = {}
+        chunks, seen = [], 0
+        for rows in self._select(f'start, "end", {packing.expression()}', guid):
+            try:
+                flat = array("q", chain.from_iterable(rows))
+            except (TypeError, OverflowError):
+                return None
+            table = np.frombuffer(flat, np.int64).reshape(-1, 3)
+            different, place = np.unique(table[:, 2], return_inverse=True)
+            if different[0] < 0:
+                return None
+            for key in different.tolist():
+                if key not in keys:
+                    values, workgroups = packing.unpacked(key)
+                    keys[key] = (*(values.get(one) for one in ("kernel_id", *OPTIONAL)), workgroups)
+            found = [keys[key] for key in different.tolist()]
+            chunks.append(_Chunk(table[:, 0].copy(), table[:, 1].copy(), found, place.astype(np.int32)))
+            seen += len(rows)
+        return _Rows(chunks, seen)
+
+    def plain(self, guid: str) -> _Rows:
+        """Return the rows, whatever they hold; those without times are only counted."""
         name = "name" if self._names is None else "kernel_id"
         optional = ", ".join(one if one in self._columns else "NULL" for one in OPTIONAL)
-        query = f'SELECT start, "end", {name}, {optional}, {WORKGROUPS} FROM kernels'
-        guids = self._guids()
-        for guid in guids:
-            where = (query + " WHERE guid = ?", (guid,)) if len(guids) > 1 else (query, ())
-            cursor = self._connection.execute(*where)
-            while rows := cursor.fetchmany(CHUNK_ROWS):
-                yield guid, rows
+        chunks, seen = [], 0
+        for rows in self._select(f'start, "end", {name}, {optional}, {WORKGROUPS}', guid):
+            seen += len(rows)
+            timed = [row for row in rows if type(row[0]) is int and type(row[1]) is int]
+            if timed:
+                starts, ends, *common = zip(*timed, strict=True)
+                keys = list(zip(*common, strict=True))
+                places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+                place = np.fromiter(map(places.__getitem__, keys), np.intp, len(keys))
+                chunks.append(_Chunk(np.array(starts, np.int64), np.array(ends, np.int64), list(places), place))
+        return _Rows(chunks, seen)
+
+    def _select(self, columns: str, guid: str) -> Iterator[list[tuple[Any, ...]]]:
+        query = f"SELECT {columns} FROM kernels"
+        several = len(self.guids()) > 1
+        cursor = self._connection.execute(query + (" WHERE guid = ?" if several else ""), (guid,) if several else ())
+        while rows := cursor.fetchmany(CHUNK_ROWS):
+            yield rows
+
+    def _possible(self, guid: str) -> dict[str, frozenset[int]]:
+        """Return which values columns can have in this process; the view joins them, so there are no others."""
+        views = {"nid": ("rocpd_info_process", "nid"), "pid": ("rocpd_info_process", "pid"),
+                 "agent_abs_index": ("rocpd_info_agent", "absolute_index"), "queue_id": ("rocpd_info_queue", "id"),
+                 "stream_id": ("rocpd_info_stream", "id")}  # fmt: skip
+        possible = {"kernel_id": frozenset(number for one, number in self._names or () if one == guid)}
+        for column, (view, source) in views.items():
+            if column in self._columns:
+                known = {"guid", source} <= columns_of(self._connection, view)
+                query = f"SELECT DISTINCT {source} FROM {view} WHERE guid = ?"
+                rows = self._connection.execute(query, (guid,)) if known else ()
+                possible[column] = frozenset(row[0] for row in rows if type(row[0]) is int)
+        possible["kernel_id"] = frozenset(number for number in possible["kernel_id"] if type(number) is int)
+        return possible
 
     def dispatched(self) -> int:
         """Return how many dispatches were recorded, 0 where that view is missing."""
@@ -145,7 +210,8 @@ class _Reader:
             number if number is not None and number > 0 else None,
         )
 
-    def _guids(self) -> list[str]:
+    def guids(self) -> list[str]:
+        """Return the GUIDs of the file's processes; one alone, maybe empty, where rows need not be told apart."""
         if "guid" not in self._columns or "guid" not in columns_of(self._connection, "rocpd_info_process"):
             return [""]
         processes = self._connection.execute("SELECT DISTINCT guid FROM rocpd_info_process")
@@ -155,7 +221,7 @@ class _Reader:
         """Return kernels' names by GUID and number: reading a number for each row is faster than reading its text."""
         if not {"id", "guid", "display_name"} <= columns_of(self._connection, "rocpd_info_kernel_symbol"):
             return None
-        if not {"kernel_id", "guid"} <= self._columns or self._guids() == [""]:
+        if not {"kernel_id", "guid"} <= self._columns or self.guids() == [""]:
             return None
         rows = self._connection.execute("SELECT guid, id, display_name FROM rocpd_info_kernel_symbol")
         return {(str(guid), number): name for guid, number, name in rows}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ def _split(
     """Yield the rows that have a key in common, rising, with one of their groups; keys as they first appear."""
     numbers: dict[Hashable, int] = {}
     number_of_group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
+    number_of_group = _narrow(number_of_group, len(numbers))
     rows = np.arange(len(dispatches.group)) if among is None else among
     if not len(rows):
         return
@@ -69,6 +71,11 @@ def _split(
     edges = np.flatnonzero(np.diff(number[order])) + 1
     for part in np.split(rows[order], edges):
         yield dispatches.groups[int(dispatches.group[part[0]])], part
+
+
+def _narrow(numbers: NDArray[Any], below: int) -> NDArray[Any]:
+    """Return numbers as int16 where they fit: numpy's stable sort takes a tenth of the time for those."""
+    return numbers.astype(np.int16) if below <= np.iinfo(np.int16).max else numbers
 
 
 def _first_calls(dispatches: Dispatches) -> NDArray[np.bool_]:
@@ -140,6 +147,7 @@ def _gaps(
     if not len(real):
         return ()
     pair = kernel[dispatches.group[before[real]]] * len(names) + kernel[dispatches.group[after[real]]]
+    pair = _narrow(pair, len(names) ** 2)
     order = np.argsort(pair, kind="stable")
     gaps = []
     for part in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from rocpd_files import VERSIONS, Dispatch, Process, lesson_dispatches, write_ro
 
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.report.trace import render_trace
+from pytest_kernelperf.trace.dispatch import Dispatches, Group, read_dispatches
 from pytest_kernelperf.trace.record import TraceSummary
 from pytest_kernelperf.trace.summary import summarise_trace
 
@@ -58,6 +60,30 @@ def test_no_dispatch_is_lost_whatever_its_times(rows: list[tuple[int, int, int, 
     for timeline in summary.timelines:
         assert 0 < timeline.busy_us <= timeline.window_us
         assert 0 < timeline.busy_ratio <= 1
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 70_000), st.integers(0, 9), st.sampled_from("abc"))))
+def test_packed_rows_are_the_plain_ones(rows: list[tuple[int, int, int, str]]) -> None:
+    """The quick way of reading and the one that looks at each value agree in every dispatch."""
+    dispatches = [
+        Dispatch(name, 10_000 * number, 10_000 * number + length, (work_items, 1, 1), stream=stream)
+        for number, (length, work_items, stream, name) in enumerate(rows, 1)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_rocpd(Path(folder) / "a.db", [Process(dispatches), Process(dispatches[::2], pid=4712)])
+        with mock.patch("pytest_kernelperf.trace.dispatch._Reader.plain", side_effect=AssertionError):
+            quick = read_dispatches((path,))
+        with mock.patch("pytest_kernelperf.trace.dispatch.plan_packing", return_value=None):
+            plain = read_dispatches((path,))
+    assert rows_of(quick) == rows_of(plain)
+    assert len(rows_of(quick)) == len(dispatches) + len(dispatches[::2])
+
+
+def rows_of(dispatches: Dispatches) -> list[tuple[int, int, Group]]:
+    """Return all dispatches with what is common to them."""
+    columns = (dispatches.start_ns, dispatches.end_ns, dispatches.group)
+    return [(start, end, dispatches.groups[group]) for start, end, group in zip(*map(list, columns), strict=True)]
 
 
 VALUES = st.sampled_from(["NULL", "'text'", "1.5", "x'00ff'", "0", "-1", "9223372036854775807"])
