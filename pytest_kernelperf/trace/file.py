@@ -105,7 +105,7 @@ def _check_unlocked(path: Path) -> None:
             raise TraceError(
                 f"{shown(path)} is locked by another program: it is still being written, so wait until it has ended"
             ) from None
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         pass  # Damage is told by whoever reads.
     finally:
         connection.close()
