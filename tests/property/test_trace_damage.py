@@ -63,7 +63,11 @@ def test_no_dispatch_is_lost_whatever_its_times(rows: list[tuple[int, int, int, 
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(1, 4000), st.integers(1, 70_000), st.integers(0, 9), st.sampled_from("abc"))))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 4000), st.integers(1, 70_000), st.integers(0, 9), st.sampled_from("abc")), min_size=1
+    )
+)
 def test_packed_rows_are_the_plain_ones(rows: list[tuple[int, int, int, str]]) -> None:
     """The quick way of reading and the one that looks at each value agree in every dispatch."""
     dispatches = [
