@@ -6,6 +6,7 @@ objects and sources lie beside it, by digest.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 from collections.abc import Iterator
 from typing import Annotated, TypeVar
@@ -145,6 +146,10 @@ def _inconsistencies(case: BaselineCase) -> Iterator[str]:
     """Yield what in a case contradicts itself, so that a damaged plan is never sent to a device."""
     if (case.anchor is msgspec.UNSET) != (case.steps is msgspec.UNSET):
         yield "has an anchor without steps, or steps without an anchor"
+    # Days are counted before stored times may gate, so that one of no calendar must not count.
+    for field, day in _days(case):
+        if not _is_day(day):
+            yield f"field {field}: expected a day such as 2026-01-31, not {day}"
     buffers = {buffer.name for buffer in case.buffers}
     for place, step in enumerate(case.plan.steps):
         if isinstance(step, LaunchStep):
@@ -158,3 +163,22 @@ def _inconsistencies(case: BaselineCase) -> Iterator[str]:
         for name in used:
             if name not in buffers:
                 yield f"field plan.steps[{place}]: uses buffer {name}, which is not among its buffers"
+
+
+def _days(case: BaselineCase) -> Iterator[tuple[str, str]]:
+    """Every day that a case names, with its field."""
+    yield "accepted_at", case.accepted_at
+    for place, process in enumerate(case.processes):
+        yield f"processes[{place}].day", process.day
+    if case.anchor is not msgspec.UNSET:
+        yield "anchor.day", case.anchor.day
+    for place, step in enumerate(() if case.steps is msgspec.UNSET else case.steps):
+        yield f"steps[{place}].day", step.day
+
+
+def _is_day(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -184,6 +184,23 @@ def test_a_kernel_name_that_is_no_file_name_is_refused(text: bytes, name: str) -
     assert "field kernel: expected text" in refusal(changed(text, lambda value: value.update(kernel=name)))
 
 
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda case: case["processes"][0].update(day="2026-13-45"), "processes[0].day"),
+        (lambda case: case.update(accepted_at="2026-02-30"), "accepted_at"),
+        (lambda case: case.update(HISTORY, anchor={**HISTORY["anchor"], "day": "2026-00-01"}), "anchor.day"),
+        (lambda case: case.update(HISTORY, steps=[{**HISTORY["steps"][0], "day": "0000-01-01"}]), "steps[0].day"),
+    ],
+)
+def test_a_day_that_no_calendar_has_is_refused(
+    text: bytes, change: Callable[[dict[str, Any]], None], field: str
+) -> None:
+    """Days are counted: ten processes of three made-up days would let stored times gate."""
+    said = refusal(changed(text, lambda value: change(case_of(value))))
+    assert f"field {field}: expected a day such as 2026-01-31" in said
+
+
 def test_a_plan_that_uses_an_unknown_buffer_is_refused(text: bytes) -> None:
     """Claim: a damaged plan never reaches a device."""
     sentence = refusal(changed(text, lambda value: case_of(value)["buffers"].pop()))
