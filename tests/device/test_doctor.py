@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import msgspec
 import pytest
-from strix_halo import CARD, write_strix_halo
+from strix_halo import write_strix_halo
 
 from pytest_kernelperf.cli import main
 from pytest_kernelperf.doctor.diagnosis import Diagnosis
@@ -116,13 +117,18 @@ def test_a_tree_without_a_gpu_is_exit_code_1(tmp_path: Path, capsys: pytest.Capt
     assert "no GPU is described below" in out
 
 
-def test_a_file_that_never_answers_costs_its_worker_alone(tmp_path: Path) -> None:
-    """Claim: a driver's file may block for ever; the worker that reads it is killed."""
-    busy = write_strix_halo(tmp_path) / CARD / "gpu_busy_percent"
-    busy.unlink()
-    os.mkfifo(busy)
-    with Examiner("cpu", look_s=5.0) as examiner, pytest.raises(WorkerHung, match="no answer within 5 s"):
-        examiner.look(tmp_path)
+@pytest.mark.usefixtures("plain_environment")
+def test_what_never_answers_costs_its_worker_alone() -> None:
+    """Claim: a driver's file or call may block for ever; the worker in it is killed, and the next one goes on."""
+    with Examiner("cpu", probe_s=5.0) as examiner:
+        examiner.open()
+        assert examiner._worker is not None
+        stopped = examiner._worker.pid
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(WorkerHung, match="no answer within 5 s"):
+            examiner.probe("gate")
+        with pytest.raises(ProcessLookupError):
+            os.kill(stopped, 0)
 
 
 @pytest.mark.usefixtures("plain_environment")
