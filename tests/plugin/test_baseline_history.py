@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 FACTOR = "if (i < n) y[i] = factor * x[i];"
 PRECISE = ("-o", "kernelperf_tolerance=1%")
 
@@ -51,6 +53,7 @@ def test_small_accepted_steps_add_up_and_are_said_with_their_reasons(stored: Any
     )
 
 
+@pytest.mark.weekly
 def test_a_larger_budget_is_given_by_the_setting_or_the_marker(stored: Any) -> None:
     """What is meant to cost more says so once."""
     slow_down(stored, 1, 8)
@@ -74,6 +77,7 @@ def test_steps_survive_an_entry_of_a_release_that_knew_none(stored: Any) -> None
     assert abs(step["ratio"] - 1.03) < 0.002
 
 
+@pytest.mark.weekly
 def test_baselines_gain_processes_of_another_day_and_of_each_day_once(stored: Any) -> None:
     """--extend-baselines times identical cases too and adds today's processes of the accepted binary, nothing else."""
     path = stored.baseline()

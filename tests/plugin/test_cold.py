@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 SMALL_CACHE = ("-o", "kernelperf_last_level_bytes=65536")
 COLD = (*SMALL_CACHE, "-o", "kernelperf_cache=cold")
 
@@ -24,6 +26,7 @@ def test_a_cold_case_is_stored_and_judged_as_one(guarded: Any) -> None:
     result.stdout.fnmatch_lines(["*taken with cold caches, and cache states are never compared*"])
 
 
+@pytest.mark.weekly
 def test_a_cold_regression_is_one(guarded: Any) -> None:
     """Accepted and new code rotate through the same copies; the results are right and the times decide."""
     assert guarded.guard(*COLD, "--update-baselines=first").ret == 0

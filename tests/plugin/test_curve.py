@@ -60,7 +60,14 @@ def curves(project: GuardedProject) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("-n2",), ("-n3", "--dist=worksteal"), ("-p", "no:terminal"), ("-x",), ("-k", "plain")],
+    [
+        (),
+        ("-n2",),
+        pytest.param(("-n3", "--dist=worksteal"), marks=pytest.mark.weekly),
+        ("-p", "no:terminal"),
+        pytest.param(("-x",), marks=pytest.mark.weekly),
+        ("-k", "plain"),
+    ],
 )
 def test_six_tenths_of_a_percent_at_eight_sizes_is_seen(changed: Any, arguments: tuple[str, ...]) -> None:
     """Every case is unchanged at a tolerance of 1 %; the curve's own item fails, and nothing else does."""
@@ -155,6 +162,7 @@ def test_a_slower_curve_is_accepted_with_a_reason_and_each_size_remembers_it(cha
     assert changed.guard().ret == 0
 
 
+@pytest.mark.weekly
 def test_the_last_failed_curve_is_run_again_with_its_sizes(changed: Any) -> None:
     """--lf selects the failed item alone; its cases come back, or it could not fail again."""
     slow_down(changed, 0.6)
@@ -163,6 +171,7 @@ def test_the_last_failed_curve_is_run_again_with_its_sizes(changed: Any) -> None
     assert curves(changed) == {"plain": "regressed"}
 
 
+@pytest.mark.weekly
 def test_the_curves_tolerance_is_the_settings_or_the_markers(changed: Any) -> None:
     """A variant whose sizes may all lose a little says so once."""
     slow_down(changed, 0.6)

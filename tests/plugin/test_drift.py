@@ -112,6 +112,7 @@ def test_a_run_that_times_nothing_asks_nothing(stored_by_five: Any) -> None:
     assert stored_by_five.run_file()["drift"] is None
 
 
+@pytest.mark.weekly
 def test_todays_processes_end_the_warning_once_they_are_the_baselines(stored_by_five: Any) -> None:
     """What the warning says to do does it: with today's times the entries know both states of the machine."""
     path = stored_by_five.baseline()

@@ -122,6 +122,7 @@ def test_a_visitor_who_stays_is_named_and_nothing_is_regressed(stored: Any) -> N
     assert "pid 7 (make)" in record["decision"]["reason"]
 
 
+@pytest.mark.weekly
 def test_arms_that_dwell_let_a_hungrier_kernel_be_seen(stored: Any) -> None:
     """The time rose while the cycles did not, in an arm that had its own power's clock."""
     change_both(stored)
