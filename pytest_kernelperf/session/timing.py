@@ -19,7 +19,7 @@ from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, Comparison, InvalidCode, Measurement, Mode, RuntimeName, StoredComparison
 from pytest_kernelperf.settings import CaseSettings
-from pytest_kernelperf.stats.blocks import check_blocks, plan_blocks
+from pytest_kernelperf.stats.blocks import check_blocks
 from pytest_kernelperf.stats.comparison import compare, process_medians_us
 from pytest_kernelperf.stats.cycles import change_in_cycles, is_clocks_doing
 from pytest_kernelperf.stats.policy import Policy
@@ -211,11 +211,6 @@ def check_settings(settings: CaseSettings) -> None:
                 f"kernelperf_blocks (on the marker: blocks) is {settings.blocks}, "
                 f"kernelperf_alpha (on the marker: alpha) is {format_probability(settings.alpha)}: {problem}"
             ) from None
-
-
-def blocks_for(policy: Policy) -> int:
-    """Blocks per process and look at which a process can reject."""
-    return plan_blocks(policy.check(), FEWEST_BLOCKS).blocks
 
 
 def _seed(case: CaseId, process: int, attempt: int) -> int:
