@@ -479,6 +479,8 @@ class Record(Frozen, frozen=True):
     """All about one case in one run.
 
     ``toolchain``: the accepted source, compiled today, against the accepted binary; it decides nothing by itself.
+    ``source``: the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that
+    uses other resources than the accepted one, a sentence.
     """
 
     case: CaseId
@@ -508,6 +510,8 @@ class Record(Frozen, frozen=True):
     cache: Cache = "warm"
     creep: Creep | None = None
     toolchain: Comparison | None = None
+    source: str = ""
+    resources_changed: tuple[str, ...] = ()
 
 
 class CurveRecord(Frozen, frozen=True):
@@ -560,7 +564,7 @@ class Drift(Frozen, frozen=True):
 
 
 class Run(Frozen, frozen=True):
-    """One run of the guard: ``run.json``."""
+    """One run of the guard: ``run.json``. ``commit``: what was measured, as CI names it; empty where it does not."""
 
     version: int
     tool_version: str
@@ -572,6 +576,7 @@ class Run(Frozen, frozen=True):
     scripted_clock: bool = False
     drift: Drift | None = None
     curves: tuple[CurveRecord, ...] = ()
+    commit: str = ""
 
 
 def digest_of(value: object) -> str:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from pytest_kernelperf.case import CaseSpec
-from pytest_kernelperf.environment import describe_environment, process_environment
+from pytest_kernelperf.environment import describe_environment, measured_commit, process_environment
 from pytest_kernelperf.model import NO_DEVICE, CaseId, CurveRecord, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.board import BOARDS, Board
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name, spec_of
@@ -184,7 +184,10 @@ class Office:
             device = self._device or NO_DEVICE
             drift = drift_since_stored(records, device, self._environment, self._store) if self._device else None
             curves = [curve for _, curve in sorted(self._curves.items()) if curve.change_ratio is not None]
-            self.run = build_run(self.settings, device, self._environment, records, self._started, drift, curves)
+            commit = measured_commit(process_environment())
+            self.run = build_run(
+                self.settings, device, self._environment, records, self._started, drift, curves, commit
+            )
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
             shutil.rmtree(self.settings.out / BOARDS, ignore_errors=True)
         return bool(self.ending.failures)

@@ -70,8 +70,9 @@ def build_run(
     started: datetime,
     drift: Drift | None = None,
     curves: Iterable[CurveRecord] = (),
+    commit: str = "",
 ) -> Run:
-    """Put a run together; the records are in their order."""
+    """Put a run together; the records are in their order. ``commit``: what CI says that it measured."""
     return Run(
         version=RUN_VERSION,
         tool_version=__version__,
@@ -83,6 +84,7 @@ def build_run(
         scripted_clock=settings.clock_script is not None,
         drift=drift,
         curves=tuple(curves),
+        commit=commit,
     )
 
 

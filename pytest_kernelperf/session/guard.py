@@ -121,7 +121,7 @@ class Guard:
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
         if keep is not None and work.subject is not None and not work.subject.code.cannot_run:
             _keep(work, work.subject, keep)
-        return record_of(work, test)
+        return record_of(work, test, self.settings.root)
 
     def close(self) -> None:
         """Stop the workers and let go of the shared memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -39,8 +40,15 @@ class Work:
     notes: tuple[str, ...] = ()
 
 
-def record_of(work: Work, test: str) -> Record:
-    """Judge the case and write down all about it. ``test``: its test module, as baselines name it."""
+def record_of(work: Work, test: str, root: Path) -> Record:
+    """Judge the case and write down all about it.
+
+    Args:
+        work: what is known of the case.
+        test: its test module, as baselines name it.
+        root: the project's folder.
+    """
+    changed = _resources_changed(work)
     record = Record(
         case=work.spec.case,
         test=test,
@@ -50,10 +58,12 @@ def record_of(work: Work, test: str) -> Record:
         fills=work.evidence.fills,
         mismatch=work.evidence.mismatch,
         mutation_of=work.spec.mutation_of,
-        notes=(*judge.notes_of(work.evidence), *_resource_notes(work), *work.notes),
+        notes=(*judge.notes_of(work.evidence), *changed, *work.notes),
         comparisons=_comparisons(work.evidence),
         toolchain=work.evidence.toolchain,
         stored=work.evidence.stored,
+        source=_within(root, work.spec.kernel.source),
+        resources_changed=changed,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
 
@@ -117,7 +127,13 @@ def failure_kind(error: KernelperfError) -> Literal["crashed", "hung", "failed"]
     return "hung" if isinstance(error, WorkerHung) else "failed"
 
 
-def _resource_notes(work: Work) -> tuple[str, ...]:
+def _within(root: Path, file: Path) -> str:
+    """Return a file as the project names it: a path of somebody's own disk is nobody else's business."""
+    resolved = root.resolve()
+    return file.relative_to(resolved).as_posix() if file.is_relative_to(resolved) else ""
+
+
+def _resources_changed(work: Work) -> tuple[str, ...]:
     """Say what the kernels use more or less of than the accepted ones: often why a time has changed."""
     if work.subject is None or work.accepted is None:
         return ()

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from scripted_workers import FACTS
 
-from pytest_kernelperf.environment import describe_environment, differing_environment
+from pytest_kernelperf.environment import describe_environment, differing_environment, measured_commit
 
 
 def test_readable_facts_are_recorded_and_missing_ones_left_out(tmp_path: Path) -> None:
@@ -46,3 +46,12 @@ def test_a_change_is_said_with_both_sides() -> None:
         "HIP_LAUNCH_BLOCKING: not set -> 1",
         "compiler: g++ 12 -> g++ 13",
     ]
+
+
+def test_a_commit_is_taken_from_ci_only_where_it_is_one() -> None:
+    """A branch's name or a short one could mean another commit tomorrow."""
+    commit = "0123456789abcdef0123456789ABCDEF01234567"
+    assert measured_commit({"KERNELPERF_COMMIT": commit}) == commit.lower()
+    for other in ("main", commit[:12], commit + "\n", f"{commit}; id", ""):
+        assert measured_commit({"KERNELPERF_COMMIT": other}) == ""
+    assert measured_commit({}) == ""

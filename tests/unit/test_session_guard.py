@@ -563,6 +563,7 @@ def test_other_registers_than_the_accepted_ones_are_noted(bench: Bench) -> None:
     record = bench.check()
     assert record.resources == {"double_kernel": {"vgprs": 64, "spills": 16}}
     assert "double_kernel: VGPRs 32 → 64, spills 0 → 16 (accepted → now)" in record.notes
+    assert record.resources_changed == ("double_kernel: VGPRs 32 → 64, spills 0 → 16 (accepted → now)",)
 
 
 def test_times_of_a_scripted_clock_have_a_device_key_of_their_own(bench: Bench) -> None:
