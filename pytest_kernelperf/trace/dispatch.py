@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pytest_kernelperf.strict_json import one_line
 from pytest_kernelperf.trace.file import columns_of, open_trace
 from pytest_kernelperf.trace.packing import plan_packing
+from pytest_kernelperf.trace.pieces import Piece, piece_of, read_pieces
 from pytest_kernelperf.trace.record import Device, LeftOut
 
 CHUNK_ROWS = 5_000
@@ -71,7 +72,7 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
     hidden = timeless = 0
     for file, path in enumerate(paths):
         with open_trace(path) as connection:
-            reader = _Reader(connection, file)
+            reader = _Reader(connection, path, file)
             seen = 0
             for guid in reader.guids():
                 rows = reader.packed(guid)
@@ -100,7 +101,7 @@ class _Chunk:
     start_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
     keys: list[tuple[Any, ...]]
-    place: NDArray[np.intp]
+    place: NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,9 @@ class _Rows:
 class _Reader:
     """One open file: its rows, and the names behind their numbers."""
 
-    def __init__(self, connection: sqlite3.Connection, file: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, file: int) -> None:
         self._connection = connection
+        self._path = path
         self._file = file
         self._columns = columns_of(connection, "kernels")
         self._devices = _read_devices(connection)
@@ -127,25 +129,35 @@ class _Reader:
         packing = plan_packing(self._possible(guid), WORKGROUPS) if self._names is not None else None
         if packing is None:
             return None
+        key, only = packing.expression(), guid if len(self.guids()) > 1 else None
+        pieces = None
+        if "id" in self._columns:
+            pieces = read_pieces(self._connection, self._path, key, only, self.dispatched())
+        if pieces is None:
+            pieces = self._pieces_by_row(key, guid)
+        if pieces is None or any(len(piece.keys) and piece.keys[0] < 0 for piece in pieces):
+            return None
         keys: dict[int, tuple[Any, ...]] = {}
-        chunks, seen = [], 0
-        for rows in self._select(f'start, "end", {packing.expression()}', guid):
+        chunks = []
+        for piece in pieces:
+            different = piece.keys.tolist()
+            for number in different:
+                if number not in keys:
+                    values, workgroups = packing.unpacked(number)
+                    keys[number] = (*(values.get(one) for one in ("kernel_id", *OPTIONAL)), workgroups)
+            chunks.append(_Chunk(piece.start_ns, piece.end_ns, [keys[number] for number in different], piece.place))
+        return _Rows(chunks, sum(len(piece.start_ns) for piece in pieces))
+
+    def _pieces_by_row(self, key: str, guid: str) -> list[Piece] | None:
+        pieces = []
+        for rows in self._select(f'start, "end", {key}', guid):
             try:
                 flat = array("q", chain.from_iterable(rows))
             except (TypeError, OverflowError):
                 return None
             table = np.frombuffer(flat, np.int64).reshape(-1, 3)
-            different, place = np.unique(table[:, 2], return_inverse=True)
-            if different[0] < 0:
-                return None
-            for key in different.tolist():
-                if key not in keys:
-                    values, workgroups = packing.unpacked(key)
-                    keys[key] = (*(values.get(one) for one in ("kernel_id", *OPTIONAL)), workgroups)
-            found = [keys[key] for key in different.tolist()]
-            chunks.append(_Chunk(table[:, 0].copy(), table[:, 1].copy(), found, place.astype(np.int32)))
-            seen += len(rows)
-        return _Rows(chunks, seen)
+            pieces.append(piece_of(table[:, 0].copy(), table[:, 1].copy(), table[:, 2]))
+        return pieces
 
     def plain(self, guid: str) -> _Rows:
         """Return the rows, whatever they hold; those without times are only counted."""

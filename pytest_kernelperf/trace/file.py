@@ -45,7 +45,7 @@ def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
     header = _check_header(path)
     if header[18] != WAL_FORMAT:
         _check_unlocked(path)
-    connection = _connect(path, immutable=True)
+    connection = connect(path)
     try:
         _check_layout(connection, path)
         yield connection
@@ -53,6 +53,18 @@ def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
         raise TraceError(f"{shown(path)} is damaged ({one_line(str(problem))[:200]}): {AGAIN}") from None
     finally:
         connection.close()
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a file that ``open_trace`` has looked at once more, for another thread.
+
+    Raises:
+        TraceError: it cannot be opened.
+    """
+    connection = _connect(path, immutable=True)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA query_only=ON")
+    return connection
 
 
 def columns_of(connection: sqlite3.Connection, view: str) -> frozenset[str]:
@@ -120,8 +132,6 @@ def _connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
 
 
 def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA query_only=ON")
     names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master")}
     if "kernels" in names:
         missing = [name for name in NEEDED if name not in columns_of(connection, "kernels")]
