@@ -45,8 +45,9 @@ def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
     header = _check_header(path)
     if header[18] != WAL_FORMAT:
         _check_unlocked(path)
-    connection = connect(path)
+    connection = _connect(path)
     try:
+        _make_safe(connection)
         _check_layout(connection, path)
         yield connection
     except (sqlite3.Error, UnicodeDecodeError) as problem:
@@ -61,10 +62,14 @@ def connect(path: Path) -> sqlite3.Connection:
     Raises:
         TraceError: it cannot be opened.
     """
-    connection = _connect(path, immutable=True)
+    connection = _connect(path)
+    _make_safe(connection)
+    return connection
+
+
+def _make_safe(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA query_only=ON")
-    return connection
 
 
 def columns_of(connection: sqlite3.Connection, view: str) -> frozenset[str]:
@@ -123,7 +128,7 @@ def _check_unlocked(path: Path) -> None:
         connection.close()
 
 
-def _connect(path: Path, *, immutable: bool) -> sqlite3.Connection:
+def _connect(path: Path, *, immutable: bool = True) -> sqlite3.Connection:
     address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if immutable else ''}"
     try:
         return sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)

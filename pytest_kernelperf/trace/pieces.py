@@ -99,9 +99,7 @@ def _ranges(connection: sqlite3.Connection, dispatched: int) -> list[tuple[int, 
     return list(zip([-(2**63), *edges], edges, strict=False))
 
 
-def _read_share(
-    path: Path, query: str, more: tuple[str, ...], ranges: Sequence[tuple[int, int]]
-) -> list[Piece] | None:
+def _read_share(path: Path, query: str, more: tuple[str, ...], ranges: Sequence[tuple[int, int]]) -> list[Piece] | None:
     """Return the rows of successive ranges, None where one holds something else than whole numbers."""
     pieces = []
     with closing(connect(path)) as connection:

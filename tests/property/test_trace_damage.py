@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rocpd_files import VERSIONS, Dispatch, Process, lesson_dispatches, write_rocpd
@@ -66,22 +68,42 @@ def test_no_dispatch_is_lost_whatever_its_times(rows: list[tuple[int, int, int, 
 @given(
     st.lists(
         st.tuples(st.integers(1, 4000), st.integers(1, 70_000), st.integers(0, 9), st.sampled_from("abc")), min_size=1
-    )
+    ),
+    st.integers(1, 2),
+    st.integers(1, 9),
 )
-def test_packed_rows_are_the_plain_ones(rows: list[tuple[int, int, int, str]]) -> None:
-    """The quick way of reading and the one that looks at each value agree in every dispatch."""
+def test_packed_rows_are_the_plain_ones(rows: list[tuple[int, int, int, str]], processes: int, piece: int) -> None:
+    """The quick ways (in pieces; several processes row by row) and the one that looks at each value agree."""
     dispatches = [
         Dispatch(name, 10_000 * number, 10_000 * number + length, (work_items, 1, 1), stream=stream)
         for number, (length, work_items, stream, name) in enumerate(rows, 1)
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        path = write_rocpd(Path(folder) / "a.db", [Process(dispatches), Process(dispatches[::2], pid=4712)])
-        with mock.patch("pytest_kernelperf.trace.dispatch._Reader.plain", side_effect=AssertionError):
+    both = [Process(dispatches), Process(dispatches[::2], pid=4712)][:processes]
+    slower = ["plain", "_pieces_by_row"][: 3 - processes]
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        path = write_rocpd(Path(folder) / "a.db", both)
+        stack.enter_context(mock.patch("pytest_kernelperf.trace.pieces.PIECE_ROWS", piece))
+        with ExitStack() as barred:
+            for one in slower:
+                way = f"pytest_kernelperf.trace.dispatch._Reader.{one}"
+                barred.enter_context(mock.patch(way, side_effect=AssertionError))
             quick = read_dispatches((path,))
-        with mock.patch("pytest_kernelperf.trace.dispatch.plan_packing", return_value=None):
-            plain = read_dispatches((path,))
+        stack.enter_context(mock.patch("pytest_kernelperf.trace.dispatch.plan_packing", return_value=None))
+        plain = read_dispatches((path,))
     assert rows_of(quick) == rows_of(plain)
-    assert len(rows_of(quick)) == len(dispatches) + len(dispatches[::2])
+    assert len(rows_of(quick)) == sum(len(one.dispatches) for one in both)
+
+
+@pytest.mark.parametrize("strange", ["start + 0.5", "start + 0.0", "NULL", "x'00'", "'text'"])
+def test_a_piece_with_a_strange_value_is_looked_at_row_by_row(tmp_path: Path, strange: str) -> None:
+    """One dispatch whose start is no whole number counts as timeless; the others of its piece remain."""
+    view = f"SELECT K.id, {SOURCE.removeprefix('SELECT ')}".replace(
+        "K.start,", f"CASE WHEN K.id = 3 THEN {strange.replace('start', 'K.start')} ELSE K.start END AS start,"
+    )
+    changes = ["DROP VIEW kernels", f"CREATE VIEW kernels AS {view}"]
+    summary = read(write_rocpd(tmp_path / "a.db", [Process(lesson_dispatches())], statements=changes))
+    assert summary is not None
+    assert (summary.dispatches, summary.left_out.timeless) == (19, 1)
 
 
 def rows_of(dispatches: Dispatches) -> list[tuple[int, int, Group]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from pytest_kernelperf.cli import main
+from pytest_kernelperf.cli import SHORT_HELP, main
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -38,3 +40,23 @@ def test_an_unusable_file_is_one_sentence_and_exit_code_2(tmp_path: Path, capsys
         code, out, err = run(capsys, "show", str(path))
         assert (code, out, len(err.splitlines())) == (2, "", 1)
         assert words in err
+
+
+@pytest.mark.parametrize("name", SHORT_HELP)
+def test_each_command_has_its_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """Claim: every command of the list can be called, and says what it does."""
+    code, out, _ = run(capsys, name, "--help")
+    assert (code, out.split()[0]) == (0, "Usage:")
+
+
+def test_an_unknown_command_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: a mistyped command is no traceback."""
+    code, _, err = run(capsys, "shwo")
+    assert code == 2
+    assert "No such command 'shwo'" in err
+
+
+def test_reading_a_trace_does_not_wait_for_scipy() -> None:
+    """Claim: a command imports what it needs itself; scipy alone takes as long as half a million dispatches."""
+    program = "import sys, pytest_kernelperf.cli, pytest_kernelperf.commands.trace; print('scipy' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program]) == b"False\n"

@@ -1,0 +1,1 @@
+"""The commands of ``kernelperf``, one module each, imported when it is called."""
