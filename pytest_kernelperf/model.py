@@ -475,10 +475,72 @@ class LaunchFill(Frozen, frozen=True):
         return self.workgroups < self.threshold
 
 
+class TracedKernel(Frozen, frozen=True):
+    """One kernel of one arm's trace: all times are traced times, longer than untraced ones, and say nothing but why.
+
+    ``median_us`` and ``minimum_us`` leave the first call out where there are more. ``workgroups``: the different
+    numbers of workgroups, rising; empty where the trace does not tell. ``starved``: some launch has fewer workgroups
+    than the traced device has compute units; None where either is unknown.
+    """
+
+    name: str
+    calls: int
+    average_us: float
+    median_us: float
+    minimum_us: float
+    total_us: float
+    workgroups: tuple[int, ...]
+    starved: bool | None
+
+
+class TracedSpan(Frozen, frozen=True):
+    """One dispatch on the timeline: ``kernel`` is its place in ``TracedArm.kernels``, times are traced us.
+
+    ``start_us`` counts from the first span's start. ``workgroups`` is None where the trace does not tell.
+    """
+
+    kernel: int
+    start_us: float
+    duration_us: float
+    workgroups: int | None
+
+
+class TracedArm(Frozen, frozen=True):
+    """What the trace of one arm says: its kernels, the longest in total first, and two whole rounds of it.
+
+    ``rounds``: how many rounds were replayed and recorded. ``spans``: the dispatches of two rounds behind the first,
+    in order; empty where rounds cannot be told apart. ``median_gap_us`` (None: one dispatch alone), ``busy_ratio``
+    (share of the time in which a kernel ran) and ``starving`` (gaps longer than kernels) are over all rounds but the
+    first. ``path``: the ``.db``, relative to the run file's folder.
+    """
+
+    arm: str
+    kernels: tuple[TracedKernel, ...]
+    spans: tuple[TracedSpan, ...]
+    rounds: int
+    median_gap_us: float | None
+    busy_ratio: float
+    starving: bool
+    path: str
+
+
+class CaseTrace(Frozen, frozen=True):
+    """The traces of a case's arms, all recorded in one way; they decide nothing.
+
+    ``origin``: what recorded them, ``rocprofv3``, ``cpu`` or ``cupti``. ``notes``: what went wrong, a sentence each;
+    an arm without a trace has one.
+    """
+
+    origin: str
+    arms: tuple[TracedArm, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
 class Record(Frozen, frozen=True):
     """All about one case in one run.
 
     ``toolchain``: the accepted source, compiled today, against the accepted binary; it decides nothing by itself.
+    ``trace``: its arms as a profiler recorded them, after the verdict; None: no trace was asked for.
     ``source``: the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that
     uses other resources than the accepted one, a sentence.
     """
@@ -512,6 +574,7 @@ class Record(Frozen, frozen=True):
     toolchain: Comparison | None = None
     source: str = ""
     resources_changed: tuple[str, ...] = ()
+    trace: CaseTrace | None = None
 
 
 class CurveRecord(Frozen, frozen=True):

@@ -14,7 +14,7 @@ import msgspec
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import write_atomically
 from pytest_kernelperf.errors import RunFileError
-from pytest_kernelperf.model import Record, Run
+from pytest_kernelperf.model import CaseTrace, Record, Run, TracedArm
 
 # History of the file:
 #   1  first form: device, environment, settings and records with their raw samples
@@ -24,6 +24,10 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_RECORDS = 50_000
 MAX_MEASUREMENTS = 1_000
 MAX_SAMPLES = 100_000
+MAX_ARMS = 8
+MAX_SPANS = 4_000
+MAX_TRACED_KERNELS = 1_000
+MAX_TRACED_US = 1e12
 MAX_TEXT_CHARACTERS = 64 * 1024
 MAX_NAME_CHARACTERS = 1_000
 
@@ -122,6 +126,40 @@ def _record_problems(record: Record) -> Iterator[str]:
             yield f"field {where} has a sample whose time is not above 0"
         if any(sample.cycles is not None and sample.cycles <= 0 for sample in measurement.samples):
             yield f"field {where} has a sample whose clock is not above 0"
+    if record.trace is not None:
+        yield from _trace_problems(record.trace)
+
+
+def _trace_problems(trace: CaseTrace) -> Iterator[str]:
+    """Yield what keeps a trace from being drawn: more than fits, or spans of kernels that are not there."""
+    if len(trace.arms) > MAX_ARMS:
+        yield f"field trace has {len(trace.arms)} arms, more than {MAX_ARMS}"
+    for place, arm in enumerate(trace.arms):
+        for problem in _arm_problems(arm):
+            yield f"field trace.arms[{place}] has {problem}"
+
+
+def _arm_problems(arm: TracedArm) -> Iterator[str]:
+    for name, count, most in (("kernels", len(arm.kernels), MAX_TRACED_KERNELS), ("spans", len(arm.spans), MAX_SPANS)):
+        if count > most:
+            yield f"{count} {name}, more than {most}"
+    if any(not 0 <= span.kernel < len(arm.kernels) for span in arm.spans):
+        yield "a span of a kernel that is not among its kernels"
+    starts_us = [span.start_us for span in arm.spans]
+    if any(start_us < 0 for start_us in starts_us) or starts_us != sorted(starts_us):
+        yield "spans that are not in order"
+    times_us = [span.duration_us for span in arm.spans]
+    times_us += [us for one in arm.kernels for us in (one.average_us, one.median_us, one.minimum_us, one.total_us)]
+    if any(not 0 < us <= MAX_TRACED_US for us in times_us) or any(start_us > MAX_TRACED_US for start_us in starts_us):
+        yield f"a time that is not above 0, or above {MAX_TRACED_US:g} us"
+    if any(kernel.calls < 1 for kernel in arm.kernels):
+        yield "a kernel without calls"
+    if not 0 <= arm.busy_ratio <= 1 or not 0 <= (arm.median_gap_us or 0) <= MAX_TRACED_US or arm.rounds < 1:
+        yield "a share, a gap or a number of rounds that cannot be"
+    workgroups = [count for kernel in arm.kernels for count in kernel.workgroups]
+    workgroups += [span.workgroups for span in arm.spans if span.workgroups is not None]
+    if any(not 1 <= count < 2**63 for count in workgroups):
+        yield "a number of workgroups that is none"
 
 
 def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,6 +15,7 @@ from pytest_kernelperf.model import (
     BufferArgument,
     BufferSpec,
     CaseId,
+    CaseTrace,
     Comparison,
     Decision,
     DeviceFacts,
@@ -28,6 +30,9 @@ from pytest_kernelperf.model import (
     Sample,
     ScalarArgument,
     SourceBundle,
+    TracedArm,
+    TracedKernel,
+    TracedSpan,
     Verdict,
 )
 
@@ -72,6 +77,36 @@ PLAN = Plan(
     )
 )
 BUFFERS = (BufferSpec("moe", "<f4", (512, 2560)), BufferSpec("x", "<f4", (512, 4, 2560)))
+
+
+def traced(arm: str, add_us: float, inject_us: float) -> TracedArm:
+    """One arm of a plan of two launches, five rounds of it recorded."""
+    names, times_us = ("add_kernel", "inject_kernel"), (add_us, inject_us)
+    spans, start_us = [], 0.0
+    for number in (0, 1, 0, 1):
+        spans.append(TracedSpan(number, round(start_us, 3), times_us[number], 5120))
+        start_us += times_us[number] + 2.4
+    kernels = sorted(
+        (
+            TracedKernel(name, 5, round(us * 1.04, 3), us, round(us * 0.99, 3), round(us * 5.2, 3), (5120,), False)
+            for name, us in zip(names, times_us, strict=True)
+        ),
+        key=lambda kernel: -kernel.total_us,
+    )
+    place = [kernels.index(next(one for one in kernels if one.name == name)) for name in names]
+    ordered = tuple(msgspec.structs.replace(span, kernel=place[span.kernel]) for span in spans)
+    busy_us = 2 * (add_us + inject_us)
+    folder = "traces/moe_add_inject-separate-512"
+    return TracedArm(
+        arm, tuple(kernels), ordered, 5, 2.4, round(busy_us / (busy_us + 7.2), 4), False, f"{folder}/{arm}.db"
+    )
+
+
+TRACE = CaseTrace(
+    "rocprofv3",
+    (traced("head", 43.9, 31.2), traced("baseline", 25.6, 31.1)),
+    ("head: rocprofv3 recorded 10 kernels of the runtime's own (__amd_rocclr_copyBuffer), which are not shown",),
+)
 
 SMALL, FULL = 102_416, 52_436_992
 TEN_TILES = LaunchFill("fused_column_tiles", 10, 10, 40, 80, Floor(10, "2,560 columns are ten tiles"))
@@ -182,7 +217,7 @@ def sample_run(stored_record: Record) -> Run:
                measurements=tuple(measured(4.26, process) for process in range(5))),
         record("separate", 512, Verdict.REGRESSED, True, "33.1 % slower than the baseline in 5 of 5 processes",
                moved_bytes=62_922_752, fills=(BUSY,), time_us=72.98, comparisons=(regressed,),
-               measurements=tuple(measured(72.98, process) for process in range(5))),
+               measurements=tuple(measured(72.98, process) for process in range(5)), trace=TRACE),
         record("fused_column_tiles", 7, Verdict.UNCHANGED, False, "within the tolerance of 1 %", moved_bytes=716_912,
                fills=(BUSY,), time_us=9.3,
                comparisons=(compared("baseline", (1.0002, 0.9998, 1.0, 1.0001, 0.9999), 0, 0, 9.3),)),

@@ -31,6 +31,12 @@ def refusal(change: Callable[[dict[str, Any]], object]) -> str:
     return refused(json.dumps(value).encode())
 
 
+def traced(value: dict[str, Any]) -> dict[str, Any]:
+    """The first arm of the one record that has a trace."""
+    arm: dict[str, Any] = value["records"][4]["trace"]["arms"][0]
+    return arm
+
+
 def refused(data: bytes) -> str:
     """The sentence with which bytes are refused."""
     with pytest.raises(RunFileError) as caught:
@@ -92,6 +98,18 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path, run: Run) -> None
             "record 1: field measurements[0] has a sample whose time is not above 0",
         ),
         (lambda v: v.update(device=None), "field device: expected an object, got `null`"),
+        (lambda v: traced(v).update(rounds=0), "record 5: field trace.arms[0] has a share, a gap or a number of"),
+        (lambda v: traced(v).update(busy_ratio=1.01), "has a share, a gap or a number of rounds that cannot be"),
+        (lambda v: traced(v).update(median_gap_us=-1), "has a share, a gap or a number of rounds that cannot be"),
+        (lambda v: traced(v)["spans"][0].update(kernel=2), "has a span of a kernel that is not among its kernels"),
+        (lambda v: traced(v)["spans"][0].update(kernel=-1), "has a span of a kernel that is not among its kernels"),
+        (lambda v: traced(v)["spans"].reverse(), "has spans that are not in order"),
+        (lambda v: traced(v)["spans"][0].update(duration_us=0), "has a time that is not above 0, or above 1e+12 us"),
+        (lambda v: traced(v)["spans"][3].update(start_us=1e13), "has a time that is not above 0, or above 1e+12 us"),
+        (lambda v: traced(v)["spans"][0].update(workgroups=0), "has a number of workgroups that is none"),
+        (lambda v: traced(v)["kernels"][1].update(calls=0), "has a kernel without calls"),
+        (lambda v: traced(v)["kernels"][1].update(median_us=0), "has a time that is not above 0, or above 1e+12 us"),
+        (lambda v: traced(v)["kernels"][1].update(workgroups=[2**63]), "has a number of workgroups that is none"),
     ],
 )
 def test_a_wrong_value_is_refused_by_record_and_field(change: Callable[[dict[str, Any]], object], words: str) -> None:
@@ -108,6 +126,9 @@ def test_counts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         ("MAX_MEASUREMENTS", "record 1: has 5 measurements, more than 0"),
         ("MAX_SAMPLES", "record 1: field measurements[0] has 3 samples, more than 0"),
         ("MAX_FILE_BYTES", "has more than 0 bytes"),
+        ("MAX_ARMS", "record 5: field trace has 2 arms, more than 0"),
+        ("MAX_SPANS", "record 5: field trace.arms[0] has 4 spans, more than 0"),
+        ("MAX_TRACED_KERNELS", "record 5: field trace.arms[0] has 2 kernels, more than 0"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(run_file, limit, 0)
