@@ -528,12 +528,14 @@ class CaseTrace(Frozen, frozen=True):
     """The traces of a case's arms, all recorded in one way; they decide nothing.
 
     ``origin``: what recorded them, ``rocprofv3``, ``cpu`` or ``cupti``. ``notes``: what went wrong, a sentence each;
-    an arm without a trace has one.
+    an arm without a trace has one. ``compute_units``: the traced device's, as the trace's agent tells them; None where
+    it does not.
     """
 
     origin: str
     arms: tuple[TracedArm, ...] = ()
     notes: tuple[str, ...] = ()
+    compute_units: int | None = None
 
 
 class Record(Frozen, frozen=True):

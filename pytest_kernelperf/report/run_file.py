@@ -134,6 +134,8 @@ def _trace_problems(trace: CaseTrace) -> Iterator[str]:
     """Yield what keeps a trace from being drawn: more than fits, or spans of kernels that are not there."""
     if len(trace.arms) > MAX_ARMS:
         yield f"field trace has {len(trace.arms)} arms, more than {MAX_ARMS}"
+    if trace.compute_units is not None and not 1 <= trace.compute_units < 2**31:
+        yield f"field trace.compute_units is {trace.compute_units}, no number of compute units"
     for place, arm in enumerate(trace.arms):
         for problem in _arm_problems(arm):
             yield f"field trace.arms[{place}] has {problem}"

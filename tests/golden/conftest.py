@@ -106,6 +106,7 @@ TRACE = CaseTrace(
     "rocprofv3",
     (traced("head", 43.9, 31.2), traced("baseline", 25.6, 31.1)),
     ("head: rocprofv3 recorded 10 kernels of the runtime's own (__amd_rocclr_copyBuffer), which are not shown",),
+    40,
 )
 
 SMALL, FULL = 102_416, 52_436_992

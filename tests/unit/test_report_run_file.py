@@ -98,6 +98,10 @@ def test_what_could_not_be_read_is_not_written(tmp_path: Path, run: Run) -> None
             "record 1: field measurements[0] has a sample whose time is not above 0",
         ),
         (lambda v: v.update(device=None), "field device: expected an object, got `null`"),
+        (
+            lambda v: v["records"][4]["trace"].update(compute_units=0),
+            "record 5: field trace.compute_units is 0, no number of compute units",
+        ),
         (lambda v: traced(v).update(rounds=0), "record 5: field trace.arms[0] has a share, a gap or a number of"),
         (lambda v: traced(v).update(busy_ratio=1.01), "has a share, a gap or a number of rounds that cannot be"),
         (lambda v: traced(v).update(median_gap_us=-1), "has a share, a gap or a number of rounds that cannot be"),
