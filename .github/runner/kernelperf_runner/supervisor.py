@@ -1,0 +1,160 @@
+"""Root's part: registers a runner for one job when vetted work waits, watches it, and clears up after it.
+
+There is a runner only while every job that could land on it has been vetted; a refused one is cancelled first. The
+credential that registers runners stays with root: the job's user never sees it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from kernelperf_runner.api import GitHub, Unreachable
+from kernelperf_runner.document import Refusal, at
+from kernelperf_runner.rules import Rules
+from kernelperf_runner.vetting import vet
+
+POLL_S = 15
+WATCH_S = 3
+ACTIVE = ("queued", "in_progress")
+
+
+class Box(Protocol):
+    """What the supervisor does to the machine."""
+
+    def prepare(self, configuration: str) -> None:
+        """Lay out a fresh runner with its one-job configuration, and set the clocks for measuring."""
+        ...
+
+    def start(self) -> None:
+        """Start the runner's unit."""
+        ...
+
+    def running(self) -> bool:
+        """Whether the unit still runs."""
+        ...
+
+    def kill(self) -> None:
+        """End everything in the unit at once."""
+        ...
+
+    def clear(self) -> None:
+        """Delete the job's folders and give the clocks back. Done twice it does no harm."""
+        ...
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A run whose jobs could land on this box, and why it may or may not have it."""
+
+    run: int
+    allowed: bool
+    sentence: str
+
+
+def waiting(github: GitHub, rules: Rules) -> tuple[Waiting, ...]:
+    """Vet every run that has a job which a runner with our labels would be given."""
+    entries = [run for status in ACTIVE for run in github.pages("actions/runs", "workflow_runs", status=status)]
+    runs = {at(run, "id", int, "a run"): run for run in entries}
+    found = []
+    for number, run in sorted(runs.items()):
+        jobs = github.pages(f"actions/runs/{number}/jobs", "jobs")
+        if any(job.get("status") == "queued" and _ours(job, rules) for job in jobs):
+            found.append(_vetted(number, run, github, rules))
+    return tuple(found)
+
+
+def _ours(job: Mapping[str, Any], rules: Rules) -> bool:
+    """Whether GitHub would give a job to this box: all labels that it wants are ours."""
+    labels = [str(label).lower() for label in job.get("labels") or []]
+    return bool(labels) and set(labels) <= {label.lower() for label in rules.labels}
+
+
+def _vetted(number: int, run: Mapping[str, Any], github: GitHub, rules: Rules) -> Waiting:
+    try:
+        return Waiting(number, True, vet(run, github, rules))
+    except Refusal as refusal:
+        return Waiting(number, False, str(refusal))
+
+
+def _run_on(name: str, github: GitHub) -> dict[str, Any] | None:
+    """The run one of whose jobs is on the runner of that name."""
+    for run in github.pages("actions/runs", "workflow_runs", status="in_progress"):
+        jobs = github.pages(f"actions/runs/{at(run, 'id', int, 'a run')}/jobs", "jobs")
+        if any(job.get("runner_name") == name for job in jobs):
+            return run
+    return None
+
+
+def _print(text: str) -> None:
+    print(text, flush=True)
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """One box's supervisor."""
+
+    github: GitHub
+    box: Box
+    rules: Rules
+    say: Callable[[str], None] = _print
+    sleep: Callable[[float], None] = time.sleep
+
+    def serve(self) -> None:
+        """Serve jobs for ever. What goes wrong in one round is said, and the next one begins clean."""
+        while True:
+            served = False
+            try:
+                self.box.clear()
+                served = self.serve_once()
+            except (Refusal, Unreachable, OSError) as problem:
+                self.say(str(problem))
+            if not served:
+                self.sleep(POLL_S)
+
+    def serve_once(self) -> bool:
+        """Look, vet, and, if all that waits may run, serve one job to its end. Returns whether one was served."""
+        found = waiting(self.github, self.rules)
+        for each in found:
+            self.say(f"run {each.run} {'may' if each.allowed else 'may NOT'} have this box: {each.sentence}")
+            if not each.allowed:
+                self.github.post(f"actions/runs/{each.run}/cancel")
+        if not found or not all(each.allowed for each in found):
+            return False
+        name = f"box-{secrets.token_hex(8)}"
+        body = {"name": name, "runner_group_id": 1, "labels": list(self.rules.labels), "work_folder": "_work"}
+        answer = self.github.post("actions/runners/generate-jitconfig", body)
+        try:
+            self.box.prepare(at(answer, "encoded_jit_config", str, "GitHub's answer"))
+            self.box.start()
+            self._watch(name, {each.run for each in found})
+        finally:
+            self.box.kill()
+            self.box.clear()
+        return True
+
+    def _watch(self, name: str, vetted: set[int]) -> None:
+        """Wait for the job's end; end it if it came after the vetting and may not run."""
+        judged = False
+        while self.box.running():
+            self.sleep(WATCH_S)
+            if judged:
+                continue
+            try:
+                run = _run_on(name, self.github)
+                if run is None:
+                    continue
+                number = at(run, "id", int, "the run")
+                found = Waiting(number, True, "vetted")
+                if number not in vetted:
+                    found = _vetted(number, run, self.github, self.rules)
+            except Unreachable as problem:
+                self.say(f"{problem}; the gate inside the runner still holds")
+                continue
+            judged = True
+            if not found.allowed:
+                self.say(f"ending run {number}, which came after the vetting: {found.sentence}")
+                self.box.kill()
