@@ -11,16 +11,27 @@ from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.report.run_file import read_run
 from pytest_kernelperf.report.terminal import render_run
+from pytest_kernelperf.report.timeline_file import write_timelines
 
 
 @click.command
 @click.argument("run_file", metavar="RUN.json", type=click.Path(path_type=Path))
 @click.option("--markdown", is_flag=True, help="Print tables as Markdown.")
-def show(run_file: Path, markdown: bool) -> None:
+@click.option("--timelines", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Draw each traced case and write its picture (SVG) to DIR; print their paths alone.")  # fmt: skip
+def show(run_file: Path, markdown: bool, timelines: Path | None) -> None:
     """Print a run's table, the details of failing cases, and what to do next."""
     try:
         run = read_run(run_file)
+        if timelines is not None:
+            for path in write_timelines(run, timelines):
+                click.echo(path)
+            return
     except KernelperfError as problem:
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)
-    click.echo(render_run(run, "github" if markdown else "plain"), nl=False)
+    except OSError as problem:
+        click.echo(f"{timelines}: pictures cannot be written there ({problem.strerror}): name another folder", err=True)
+        sys.exit(UNUSABLE)
+    folder = str(run_file.parent)
+    click.echo(render_run(run, "github" if markdown else "plain", folder=folder), nl=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from os.path import relpath
 from typing import Any
 
 import pytest
@@ -52,7 +53,8 @@ class Checker:
         record = self._office.check(self._item, self._spec)
         self._item.stash[RECORD] = record
         if record.decision.fails:
-            pytest.fail(failure_text(record, self._office.settings.command), pytrace=False)
+            settings = self._office.settings
+            pytest.fail(failure_text(record, settings.command, relpath(settings.out)), pytrace=False)
         if record.decision.verdict is Verdict.SKIPPED:
             pytest.skip(record.decision.reason)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from contextlib import AbstractContextManager, nullcontext
+from os.path import relpath
 
 import pytest
 
@@ -44,7 +45,7 @@ class Display:
         office = self._office
         if office.run is not None:
             reporter.section("kernelperf", sep="=")
-            reporter.write(render_run(office.run, details=False))
+            reporter.write(render_run(office.run, details=False, folder=relpath(office.settings.out)))
         for line in office.ending.lines:
             reporter.write_line(line)
         for sentence in office.ending.failures:

@@ -9,6 +9,7 @@ from pytest_kernelperf import reason, units
 from pytest_kernelperf.model import Comparison, Record, Run, Verdict
 from pytest_kernelperf.report.curve import curve_text
 from pytest_kernelperf.report.text import GUARD, guard_command, one_line, printable
+from pytest_kernelperf.report.traced import render_traced
 from pytest_kernelperf.report.view import change_text, fills_text, shows_change
 
 SHOWN_NAMES = 8
@@ -17,10 +18,11 @@ _STORED_BY_REASON = frozenset({Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, 
 """Failing verdicts that a reason turns into ``accepted``."""
 
 
-def render_details(run: Run, *, warnings_only: bool = False) -> str:
+def render_details(run: Run, *, warnings_only: bool = False, traced: bool = True, folder: str = "") -> str:
     """Return the details of all cases that fail or warn, in the run's order; empty when none does.
 
-    ``warnings_only``: the failing cases' messages are shown elsewhere, as pytest shows them.
+    ``warnings_only``: the failing cases' messages are shown elsewhere, as pytest shows them. ``traced``: their traces
+    too; ``folder`` is the run file's, as one types it.
     """
     command = guard_command(run)
     shown = [
@@ -28,7 +30,10 @@ def render_details(run: Run, *, warnings_only: bool = False) -> str:
     ]
     curves = [curve for curve in run.curves if curve.decision.fails and not warnings_only]
     return "\n".join(
-        [*(failure_text(record, command) for record in shown), *(curve_text(curve, command) for curve in curves)]
+        [
+            *(failure_text(record, command, folder, traced=traced) for record in shown),
+            *(curve_text(curve, command) for curve in curves),
+        ]
     )
 
 
@@ -37,10 +42,11 @@ def needs_details(record: Record) -> bool:
     return record.decision.fails or record.decision.verdict in (Verdict.UNDECIDED, Verdict.INVALID)
 
 
-def failure_text(record: Record, command: str = GUARD) -> str:
+def failure_text(record: Record, command: str = GUARD, folder: str = "", *, traced: bool = True) -> str:
     """Return the one message of a failing test; it stands alone in JUnit. ``command`` is what the user types to guard.
 
-    Case and verdict, the sentence, the numbers it rests on, and the next command to type.
+    Case and verdict, the sentence, the numbers it rests on, the next command to type, and why, where it was traced:
+    ``folder`` is the run file's.
     """
     kind = f"{record.decision.verdict.value}: {record.case}"
     mutation = f" (a mutation of {record.mutation_of})" if record.mutation_of else ""
@@ -48,7 +54,7 @@ def failure_text(record: Record, command: str = GUARD) -> str:
     facts = [*_numbers(record), *_commands(record, command)]
     width = max((len(name) for name, _ in facts), default=0)
     lines += [f"  {name:<{width}}  {text}" for name, text in facts]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n" + (render_traced(record, folder=folder) if traced else "")
 
 
 def _without_name(record: Record) -> str:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from pytest_kernelperf.model import Run
-from pytest_kernelperf.report.detail import render_details
+from pytest_kernelperf.report.detail import needs_details, render_details
 from pytest_kernelperf.report.summary import drift_lines, headline, next_commands
 from pytest_kernelperf.report.table import Format, escaped, render_tables
+from pytest_kernelperf.report.traced import render_traced
 from pytest_kernelperf.report.view import view_of
 
 
-def render_run(run: Run, form: Format = "plain", *, details: bool = True) -> str:
-    """Return the report of a run; ``details=False`` where the failing tests' messages already stand above it."""
-    detail = render_details(run, warnings_only=not details)
+def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder: str = "") -> str:
+    """Return the report of a run; ``details=False`` where the failing tests' messages already stand above it.
+
+    ``folder`` is the run file's, as one types it.
+    """
+    detail = render_details(run, warnings_only=not details, traced=form == "plain", folder=folder)
     if detail and form == "github":
         detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
+        shown = [record for record in run.records if needs_details(record)]
+        detail = "\n".join([detail, *filter(None, (render_traced(record, form, folder) for record in shown))])
     drift = "".join(f"{_placed(line, place, form)}\n" for place, line in enumerate(drift_lines(run)))
     closing = "\n".join([headline(run), *next_commands(run)]) + "\n"
     return "\n".join(part for part in (render_tables(view_of(run), form), detail, drift, closing) if part)

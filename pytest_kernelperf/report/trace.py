@@ -46,7 +46,7 @@ def render_trace(summary: TraceSummary, form: Format = "plain") -> str:
     parts += _left_out(summary.left_out, form)
     if not summary.processes:
         parts.append("It has no kernel with a time that can be believed.")
-    names = _short(kernel.name for process in summary.processes for kernel in process.kernels)
+    names = short_names(kernel.name for process in summary.processes for kernel in process.kernels)
     for process in summary.processes:
         parts += _process(process, names, form)
     for timeline in summary.timelines:
@@ -60,7 +60,7 @@ def render_trace_comparison(comparison: TraceComparison, form: Format = "plain")
     parts = [_title(f"Traced times ({a.origin}): A is {a.path}, B is {b.path}", form)]
     for side, summary in (("A", a), ("B", b)):
         parts += [f"{side}: {text}" for text in _left_out(summary.left_out, form)]
-    names = _short(kernel.name for kernel in comparison.kernels)
+    names = short_names(kernel.name for kernel in comparison.kernels)
     rows = [
         (
             names[one.name],
@@ -68,8 +68,8 @@ def render_trace_comparison(comparison: TraceComparison, form: Format = "plain")
             format_us(one.median_a_us),
             format_us(one.median_b_us),
             "new" if one.calls_a is None else "vanished" if one.calls_b is None else format_change(one.change_ratio),
-            _workgroups(one.workgroups_a),
-            _workgroups(one.workgroups_b),
+            workgroups_text(one.workgroups_a),
+            workgroups_text(one.workgroups_b),
         )
         for one in comparison.kernels
     ]
@@ -90,7 +90,7 @@ def _process(process: ProcessSummary, names: dict[str, str], form: Format) -> li
             format_count(one.calls),
             format_us(one.average_us),
             format_number(one.total_us),
-            _workgroups(one.workgroups),
+            workgroups_text(one.workgroups),
             format_us(one.median_us),
             format_us(one.minimum_us),
             "starved" if one.starved else "",
@@ -148,7 +148,8 @@ def _device(device: Device) -> str:
     return f"{device.name} (agent {device.index}{units})"
 
 
-def _workgroups(counts: tuple[int, ...]) -> str:
+def workgroups_text(counts: tuple[int, ...]) -> str:
+    """Different numbers of workgroups: ``10, 40``; more than three as a range."""
     if len(counts) > 3:
         return f"{format_count(counts[0])} to {format_count(counts[-1])}"
     return ", ".join(format_count(count) for count in counts) or MISSING
@@ -164,8 +165,8 @@ def _left_out(left_out: LeftOut, form: Format) -> list[str]:
     return ["\n".join(lines)] if lines else []
 
 
-def _short(names: Iterable[str]) -> dict[str, str]:
-    """Names without arguments, as long as each still means one kernel."""
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """Return names without arguments, as long as each still means one kernel; names as they first appear."""
     full = list(dict.fromkeys(names))
     short = [without_arguments(name) for name in full]
     return {name: one if short.count(one) == 1 else name for name, one in zip(full, short, strict=True)}

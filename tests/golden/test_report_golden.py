@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from traced_cases import dense_record, pair_record
+
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.baseline import format as baseline_format
 from pytest_kernelperf.baseline.update import Acceptance, update
@@ -12,6 +14,8 @@ from pytest_kernelperf.report.detail import failure_text, render_details
 from pytest_kernelperf.report.progress import Progress, render_progress
 from pytest_kernelperf.report.table import render_tables
 from pytest_kernelperf.report.terminal import render_run
+from pytest_kernelperf.report.timeline import render_timeline
+from pytest_kernelperf.report.traced import render_traced
 from pytest_kernelperf.report.view import view_of
 
 Golden = Callable[[str, "bytes | str"], None]
@@ -56,6 +60,22 @@ def test_progress_reads_as_it_did(golden: Golden) -> None:
         Progress(15, 16, "moe_add_inject fused_column_tiles_64 at 512 tokens", "", 3725.0),
     )
     golden("progress.txt", "".join(f"{render_progress(step)}\n" for step in steps))
+
+
+def test_a_timeline_is_drawn_as_it_was(sample_run: Run, golden: Golden) -> None:
+    """Claim: the same trace is the same picture, to the last byte."""
+    traced = next(record for record in sample_run.records if record.trace is not None)
+    golden("timeline.svg", render_timeline(traced) or "")
+
+
+def test_a_timeline_of_two_hundred_launches_is_drawn_as_it_was(golden: Golden) -> None:
+    """Claim: both rounds small, their beginning enlarged."""
+    golden("timeline_200.svg", render_timeline(dense_record()) or "")
+
+
+def test_a_lessons_pair_reads_as_it_did(golden: Golden) -> None:
+    """Claim: traced head beside baseline: calls, times, workgroups, gaps, share busy, files and what opens them."""
+    golden("traced.txt", render_traced(pair_record(), folder=".kernelperf"))
 
 
 def test_the_run_file_is_written_as_it_was(sample_run: Run, golden: Golden) -> None:

@@ -20,16 +20,34 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[object, st
     return ended.value.code, *capsys.readouterr()
 
 
-def test_show_prints_the_report_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_the_report_of_a_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim: a failing run is shown with exit code 0: showing worked."""
+    monkeypatch.chdir(GOLDEN)
     report = (GOLDEN / "report.txt").read_text(encoding="utf-8")
-    assert run(capsys, "show", str(GOLDEN / "run.json")) == (0, report, "")
+    assert run(capsys, "show", "run.json") == (0, report, "")
 
 
-def test_show_prints_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_prints_markdown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim: the same report for a comment or a file."""
+    monkeypatch.chdir(GOLDEN)
     report = (GOLDEN / "report.md.txt").read_text(encoding="utf-8")
-    assert run(capsys, "show", "--markdown", str(GOLDEN / "run.json")) == (0, report, "")
+    assert run(capsys, "show", "--markdown", "run.json") == (0, report, "")
+
+
+def test_show_names_traces_as_one_types_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: paths of traces begin where the run file lies, so that they can be copied to a command."""
+    _, out, _ = run(capsys, "show", str(GOLDEN / "run.json"))
+    assert f"trace of head      {GOLDEN}/traces/moe_add_inject-separate-512/head.db" in out
+
+
+def test_show_draws_the_traced_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Claim: --timelines writes one picture for each traced case and names it; a folder that is none is a sentence."""
+    code, out, _ = run(capsys, "show", str(GOLDEN / "run.json"), "--timelines", str(tmp_path / "new"))
+    assert (code, out) == (0, f"{tmp_path}/new/moe_add_inject-separate-512.svg\n")
+    assert (tmp_path / "new" / "moe_add_inject-separate-512.svg").read_bytes() == (GOLDEN / "timeline.svg").read_bytes()
+    (tmp_path / "file").write_bytes(b"")
+    code, out, err = run(capsys, "show", str(GOLDEN / "run.json"), "--timelines", str(tmp_path / "file" / "x"))
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
 
 
 def test_an_unusable_file_is_one_sentence_and_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

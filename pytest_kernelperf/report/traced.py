@@ -1,0 +1,130 @@
+"""What stands under a case that was traced: its arms side by side in one table, and how to open their traces.
+
+Every time here is a traced time: it is labelled so, and never stands beside an untraced one.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from tabulate import tabulate
+
+from pytest_kernelperf import units
+from pytest_kernelperf.model import CaseTrace, Record, TracedArm, TracedKernel
+from pytest_kernelperf.report.lane import shorten
+from pytest_kernelperf.report.table import Format, escaped
+from pytest_kernelperf.report.text import one_line
+from pytest_kernelperf.report.trace import short_names, workgroups_text
+
+COLUMNS = (
+    "kernel", "arm", "calls", "traced avg us", "traced median us", "workgroups/CUs", "traced gap us", "busy",
+)  # fmt: skip
+"""Gap: the median time between the end of one kernel and the start of the next. Busy: the share of the time in which a
+kernel ran. The median leaves the kernel's first call out, gap and busy the first round."""
+
+LEFT = frozenset({"kernel", "arm", "workgroups/CUs"})
+MOST_KERNELS, MOST_NAME = 12, 60
+TIMELINE = "timeline.svg"
+OPENING = (
+    "ROCm Optiq opens a .db; for Perfetto: kernelperf trace X.db --perfetto X.json, then X.json at ui.perfetto.dev"
+)
+
+
+def render_traced(record: Record, form: Format = "plain", folder: str = "") -> str:
+    """Return a case's traces as text, empty where none was asked for. ``folder`` is the run file's, as one types it."""
+    if record.trace is None:
+        return ""
+    trace = record.trace
+    title = (
+        f"traced times ({one_line(trace.origin)}) say why, not by how much: recording makes them longer, gaps above all"
+    )
+    table = _table(trace, form)
+    facts = list(_facts(record, folder))
+    if form == "github":
+        lines = [
+            f"#### {escaped(one_line(str(record.case)))}",
+            title,
+            table,
+            *(f"- {n}: {escaped(t)}" for n, t in facts),
+        ]
+        return "\n\n".join(part for part in (*lines[:3], "\n".join(lines[3:])) if part) + "\n"
+    width = max((len(name) for name, _ in facts), default=0)
+    lines = [
+        title,
+        *(f"  {line}" for line in table.splitlines()),
+        *(f"{name:<{width}}  {text}" for name, text in facts),
+    ]
+    return "".join(f"  {line}\n" for line in lines)
+
+
+def timeline_path(trace: CaseTrace) -> PurePosixPath | None:
+    """Return where a case's picture lies, relative to the run file's folder; None where there is none to be drawn."""
+    drawn = [arm for arm in trace.arms if arm.spans]
+    return PurePosixPath(drawn[0].path).parent / TIMELINE if drawn else None
+
+
+def _table(trace: CaseTrace, form: Format) -> str:
+    rows = [tuple(map(one_line, row)) for row in _rows(trace)]
+    if not rows:
+        return ""
+    text = tabulate(
+        [[escaped(cell) for cell in row] for row in rows] if form == "github" else rows,
+        headers=COLUMNS,
+        tablefmt="github" if form == "github" else "simple",
+        colalign=["left" if column in LEFT else "right" for column in COLUMNS],
+        disable_numparse=True,
+    )
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def _rows(trace: CaseTrace) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each kernel and arm, kernels in order of their time, then one for each arm."""
+    longest = sorted((kernel for arm in trace.arms for kernel in arm.kernels), key=lambda kernel: -kernel.total_us)
+    names = list(short_names(kernel.name for kernel in longest).items())
+    for name, short in names[:MOST_KERNELS]:
+        for place, arm in enumerate(trace.arms):
+            kernel = next((one for one in arm.kernels if one.name == name), None)
+            yield _kernel_row(shorten(short, MOST_NAME) if place == 0 else "", arm, kernel, trace.compute_units)
+    rest = f"all {units.format_count(len(names))} kernels" if len(names) > MOST_KERNELS else "all kernels"
+    for place, arm in enumerate(trace.arms):
+        calls = units.format_count(sum(kernel.calls for kernel in arm.kernels))
+        busy = units.format_percent(100 * arm.busy_ratio)
+        yield rest if place == 0 else "", arm.arm, calls, "", "", "", units.format_us(arm.median_gap_us), busy
+
+
+def _kernel_row(name: str, arm: TracedArm, kernel: TracedKernel | None, compute_units: int | None) -> tuple[str, ...]:
+    if kernel is None:
+        return name, arm.arm, "0", units.MISSING, units.MISSING, units.MISSING, "", ""
+    counts = workgroups_text(kernel.workgroups)
+    counts = f"({counts})" if len(kernel.workgroups) > 1 else counts
+    fill = f"{counts}/{units.MISSING if compute_units is None else units.format_count(compute_units)}"
+    starved = " starved" if kernel.starved else ""
+    times = (units.format_us(kernel.average_us), units.format_us(kernel.median_us))
+    return name, arm.arm, units.format_count(kernel.calls), *times, f"{fill}{starved}", "", ""
+
+
+def _facts(record: Record, folder: str) -> Iterator[tuple[str, str]]:
+    assert record.trace is not None
+    starving = [one_line(arm.arm) for arm in record.trace.arms if arm.starving]
+    if starving:
+        yield "starving", f"{' and '.join(starving)}: gaps longer than kernels"
+    yield from (("note", one_line(note)) for note in record.trace.notes)
+    paths = {one_line(arm.arm): _beside(folder, arm.path) for arm in record.trace.arms}
+    for arm, path in paths.items():
+        yield f"trace of {arm}", path
+    picture = timeline_path(record.trace)
+    if picture is not None:
+        yield "timeline", _beside(folder, str(picture))
+    if len(paths) > 1:
+        yield (
+            "side by side",
+            f"kernelperf trace {' '.join(shlex.quote(path) for path in list(paths.values())[::-1][:2])}",
+        )
+    if paths:
+        yield "to open one", OPENING
+
+
+def _beside(folder: str, path: str) -> str:
+    return one_line(str(PurePosixPath(folder) / path))
