@@ -23,12 +23,12 @@ struct kernelperf_dispatch {
     uint64_t start_ns;             /* when its first workgroup could begin: ns of CLOCK_BOOTTIME where it can be had,     */
     uint64_t end_ns;               /*   else of one other clock for the whole process; when its last workgroup had ended  */
     uint64_t kernel;               /* which kernel, for kernelperfTraceKernelName; from 1                                 */
-    uint64_t stream;               /* 0: the null stream; else its number, in order of creation, never given twice        */
+    uint64_t stream;               /* its number, never given twice: cpu 0 the null stream, else in order of creation; cuda CUPTI's  */
     uint64_t queue;                /* what it waited in: dispatches of one queue do not overlap where queues are in order */
     uint64_t correlation;          /* number of the call that launched it (a graph's dispatches share one); 0: not known  */
     uint64_t thread;               /* the operating system's number of the thread that called; 0: not known               */
-    uint64_t graph_exec;           /* number of the instantiated graph that launched it, from 1; 0: no graph did          */
-    uint64_t graph_node;           /* its node's number in that graph, from 1; 0: no graph, or not known                  */
+    uint64_t graph_exec;           /* number of the instantiated graph that launched it, from 1 (cuda: CUPTI's); 0: no graph did     */
+    uint64_t graph_node;           /* its node's number, from 1 (cuda: CUPTI's, unique in the process); 0: no graph, or not known    */
     uint32_t workgroups[3];        /* the grid: x, y, z, in workgroups                                                    */
     uint32_t block[3];             /* threads of a workgroup: x, y, z                                                     */
     uint32_t static_shared_bytes;  /* of a workgroup, as the kernel declares                                              */

@@ -11,18 +11,23 @@ from collections.abc import MutableMapping
 from pathlib import Path
 
 WHEELS_VARIABLE = "KERNELPERF_NVRTC_WHEELS"
+CUPTI_WHEELS_VARIABLE = "KERNELPERF_CUPTI_WHEELS"
 
-# Where NVRTC's wheels put it, below a folder of sys.path: nvidia-cuda-nvrtc (CUDA 13) and nvidia-cuda-nvrtc-cu12.
-_WHEEL_FOLDERS = ("nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib")
+# Where NVIDIA's wheels put a library, below a folder of sys.path: those of CUDA 13 together, of CUDA 12 one by one.
+_WHEEL_FOLDERS = {
+    "libnvrtc": ("nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"),
+    "libcupti": ("nvidia/cu13/lib", "nvidia/cuda_cupti/lib"),
+}
 
 
 def find_problem(library: Path, environment: MutableMapping[str, str] = os.environ) -> str:
     """One sentence about what the cuda runtime lacks here, or "" if it can be used.
 
     The library is closed again if it cannot, so that another runtime may be opened in this process. ``environment``
-    is given the folders of installed NVRTC wheels, which the library cannot know.
+    is given the folders of installed NVRTC and CUPTI wheels, which the library cannot know.
     """
     environment.setdefault(WHEELS_VARIABLE, os.pathsep.join(wheel_folders(sys.path)))
+    environment.setdefault(CUPTI_WHEELS_VARIABLE, os.pathsep.join(wheel_folders(sys.path, "libcupti")))
     try:
         handle = ctypes.CDLL(os.fspath(library))
     except OSError as error:
@@ -37,12 +42,12 @@ def find_problem(library: Path, environment: MutableMapping[str, str] = os.envir
     return text
 
 
-def wheel_folders(search_path: list[str]) -> list[str]:
-    """Folders on a search path in which an installed wheel keeps NVRTC."""
+def wheel_folders(search_path: list[str], library: str = "libnvrtc") -> list[str]:
+    """Folders on a search path in which an installed wheel keeps NVRTC, or CUPTI (``libcupti``)."""
     found = []
     for base in search_path:
-        for name in _WHEEL_FOLDERS:
+        for name in _WHEEL_FOLDERS[library]:
             folder = os.path.join(base or os.getcwd(), name)
-            if glob.glob(os.path.join(glob.escape(folder), "libnvrtc.so*")):
+            if glob.glob(os.path.join(glob.escape(folder), f"{library}.so*")):
                 found.append(folder)
     return found

@@ -5,28 +5,15 @@ Each question runs in a child process, since a driver that was opened stays open
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from hip_cuda_stand_in import ask, build_driver
 
-import pytest_kernelperf
 from pytest_kernelperf.errors import RuntimeUnavailable
 from pytest_kernelperf.runtime.cuda import wheel_folders
-
-SOURCE = Path(__file__).parent.parent / "helpers" / "stand_in_cuda.c"
-
-OPEN = """
-import ctypes, os, sys
-from ctypes import byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
-from pytest_kernelperf.native import native_path
-hip = ctypes.CDLL(str(native_path("hip_cuda/lib/libamdhip64.so")))
-hip.hipGetErrorName.restype = hip.hipGetErrorString.restype = hip.kernelperf_cuda_problem.restype = c_char_p
-def name(code): return hip.hipGetErrorName(code).decode()
-"""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -43,25 +30,7 @@ def built() -> None:
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a stand-in libcuda.so.1."""
-    folder = tmp_path_factory.mktemp("driver")
-    subprocess.run(
-        ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(SOURCE), "-o", str(folder / "libcuda.so.1")],
-        check=True,
-    )
-    return folder
-
-
-def ask(program: str, driver: Path | None, **environment: str) -> object:
-    """The Python value that a child process prints after opening the library."""
-    search = [str(Path(path).parent) for path in pytest_kernelperf.__path__] + [path for path in sys.path if path]
-    settings = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(search)} | environment
-    if driver is not None:
-        settings["LD_LIBRARY_PATH"] = str(driver)
-    done = subprocess.run(
-        [sys.executable, "-c", OPEN + program], env=settings, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return ast.literal_eval(done.stdout)
+    return build_driver(tmp_path_factory.mktemp("driver"))
 
 
 def test_error_names_are_hips(driver: Path) -> None:

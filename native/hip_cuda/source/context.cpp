@@ -65,6 +65,25 @@ int choose_device(int device) {
 
 int chosen_device() { return device_of_thread; }
 
+int wait_for_all() {
+    std::map<int, Handle> all;
+    {
+        const std::lock_guard<std::mutex> lock(mutex);
+        all = contexts();
+    }
+    int first = cuda_success;
+    const auto note = [&first](int error) {
+        if (first == cuda_success) first = error;
+    };
+    for (const auto& [device, context] : all) {
+        const int error = calls->set_context(context);
+        note(error);
+        if (error == cuda_success) note(calls->context_synchronise());
+    }
+    entered = false;  // this thread's own device again, on its next call
+    return first;
+}
+
 bool exists(int device) { return device >= 0 && device < driver().devices; }
 
 }  // namespace kp

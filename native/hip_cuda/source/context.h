@@ -23,6 +23,9 @@ inline int enter() { return __builtin_expect(entered, true) ? success : enter_sl
 int choose_device(int device);
 int chosen_device();
 
+// Wait until all that was given to any device is done. Returns CUDA's first error.
+int wait_for_all();
+
 // Whether there is such a device.
 bool exists(int device);
 

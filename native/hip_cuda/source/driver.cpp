@@ -60,6 +60,12 @@ const OpenedDriver& driver() {
     return *opened;
 }
 
+int driver_major() {
+    int version = 0;
+    if (!driver().opened || driver().calls.driver_version(&version) != cuda_success) return 0;
+    return version / 1000;
+}
+
 std::string cuda_error_name(int code) {
     const char* name = nullptr;
     if (driver().opened && driver().calls.error_name(code, &name) == cuda_success && name != nullptr) return name;

@@ -118,6 +118,9 @@ struct OpenedDriver {
 // The driver, opened and started once. Never throws.
 const OpenedDriver& driver();
 
+// The CUDA version (12, 13, …) whose machine code and tools the driver is sure to take; 0 where there is no driver.
+int driver_major();
+
 // CUDA's name for one of its result codes; "CUDA error 4711" for one that the driver does not know.
 std::string cuda_error_name(int code);
 

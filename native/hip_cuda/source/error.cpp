@@ -98,11 +98,6 @@ const Named* find(int code) {
     return nullptr;
 }
 
-const char* name_of(int code) {
-    const Named* found = find(code);
-    return found != nullptr ? found->name : "hipErrorUnknown";
-}
-
 const char* sentence_of(int code) {
     const Named* found = find(code);
     const char* sentence = found != nullptr ? found->sentence : "unknown error";
@@ -128,6 +123,11 @@ int hip_error(int cuda) {
     }
 }
 
+const char* hip_error_name(int error) {
+    const Named* found = find(error);
+    return found != nullptr ? found->name : "hipErrorUnknown";
+}
+
 int kept(int error, int cuda) {
     if (error != success && error != not_ready) {
         last = error;
@@ -141,11 +141,11 @@ int kept(int error, int cuda) {
 
 using namespace kp;
 
-KP_EXPORT const char* hipGetErrorName(int error) { return name_of(error); }
+KP_EXPORT const char* hipGetErrorName(int error) { return hip_error_name(error); }
 KP_EXPORT const char* hipGetErrorString(int error) { return sentence_of(error); }
 KP_EXPORT int hipDrvGetErrorName(int error, const char** name) {
     if (name == nullptr) return invalid_value;
-    *name = name_of(error);
+    *name = hip_error_name(error);
     return success;
 }
 KP_EXPORT int hipDrvGetErrorString(int error, const char** sentence) {

@@ -10,6 +10,9 @@ constexpr int success = 0, invalid_value = 1, invalid_configuration = 9, invalid
 // HIP's number for one of CUDA's. Most are the same; the others go to the HIP error that asks for the same remedy.
 int hip_error(int cuda);
 
+// HIP's name for one of its numbers.
+const char* hip_error_name(int error);
+
 // Remember a HIP error for hipGetLastError (success and not_ready are no errors), and return it. `cuda` is the code
 // that it came from, which hipGetErrorString names where HIP's own words say less.
 int kept(int error, int cuda = 0);

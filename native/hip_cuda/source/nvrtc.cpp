@@ -1,61 +1,17 @@
 #include "nvrtc.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cstdlib>
 
 #include "driver.h"
+#include "search.h"
 
 namespace kp {
 namespace {
 
-const char* setting(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
-std::string parent(const std::string& path) {
-    const auto slash = path.rfind('/');
-    return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
-bool readable(const std::string& path) { return access(path.c_str(), R_OK) == 0; }
-
-// libnvrtc.so and libnvrtc.so.<number> of a folder, the highest number first. (Not libnvrtc.alt.so.<number>.)
-std::vector<std::string> libraries_in(const std::string& folder) {
-    const std::string stem = "libnvrtc.so";
-    std::vector<std::pair<long, std::string>> found;
-    if (DIR* entries = opendir(folder.c_str())) {
-        while (const dirent* entry = readdir(entries)) {
-            const std::string name = entry->d_name;
-            if (name.compare(0, stem.size(), stem) != 0) continue;
-            const std::string rest = name.substr(stem.size());
-            if (!rest.empty() && rest[0] != '.') continue;
-            found.emplace_back(rest.empty() ? 0 : std::strtol(rest.c_str() + 1, nullptr, 10), folder + "/" + name);
-        }
-        closedir(entries);
-    }
-    std::sort(found.rbegin(), found.rend());
-    std::vector<std::string> paths;
-    for (auto& [number, path] : found) paths.push_back(std::move(path));
-    return paths;
-}
-
-std::vector<std::string> toolkits() {
-    std::vector<std::string> roots;
-    for (const char* name : {"CUDA_HOME", "CUDA_PATH"})
-        if (const char* value = setting(name)) roots.emplace_back(value);
-    roots.emplace_back("/usr/local/cuda");
-    return roots;
-}
-
 std::vector<std::string> candidates() {
     std::vector<std::string> paths;
     const auto add = [&paths](const std::string& folder) {
-        for (std::string& path : libraries_in(folder)) paths.push_back(std::move(path));
+        for (std::string& path : libraries_in(folder, "libnvrtc")) paths.push_back(std::move(path));
     };
     if (const char* chosen = setting("KERNELPERF_NVRTC")) {
         add(chosen);
@@ -64,14 +20,7 @@ std::vector<std::string> candidates() {
     }
     for (const std::string& root : toolkits())
         for (const char* folder : {"/lib64", "/lib", "/targets/x86_64-linux/lib", "/targets/sbsa-linux/lib"}) add(root + folder);
-    if (const char* wheels = setting("KERNELPERF_NVRTC_WHEELS")) {
-        const std::string text = wheels;
-        for (std::size_t begin = 0; begin <= text.size();) {
-            const std::size_t end = std::min(text.find(':', begin), text.size());
-            if (end > begin) add(text.substr(begin, end - begin));
-            begin = end + 1;
-        }
-    }
+    for (const std::string& folder : folders_of("KERNELPERF_NVRTC_WHEELS")) add(folder);
     for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}) paths.emplace_back(name);
     return paths;
 }
@@ -84,13 +33,6 @@ std::vector<std::string> headers_for(const std::string& library) {
     for (std::string& folder : folders)
         if (readable(folder + "/cuda_fp16.h")) return {std::move(folder)};
     return {};
-}
-
-// The CUDA version whose machine code the driver is sure to load; 0 where there is no driver.
-int driver_major() {
-    int version = 0;
-    if (!driver().opened || driver().calls.driver_version(&version) != cuda_success) return 0;
-    return version / 1000;
 }
 
 bool load(const std::string& path, OpenedNvrtc& result) {
