@@ -48,6 +48,12 @@ ADD_TOLD = ("_Z3addPKfPfi", 1000, 2500, 7, 3, 41, 0, 0, 40, 1, 1, 256, 1, 1, 128
 NODE_TOLD = ("inject", 2600, 2900, 13, 5, 42, 6, 2**33 + 1, 10, 2, 3, 64, 4, 1, 0, 0, 65535, 0)
 
 
+UNKNOWN = (
+    "failed with CUPTI_ERROR_UNKNOWN (999): NVIDIA's CUPTI documentation says what this driver or GPU does not allow; "
+    "without a trace all else works"
+)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def built() -> None:
     """Skip where the library was not built."""
@@ -174,6 +180,20 @@ def test_an_incomplete_record_ends_its_buffer_and_is_counted(driver: Path, cupti
     )
 
     assert told == ((0, ""), [ADD_TOLD, NODE_TOLD], 2)
+
+
+def test_records_that_cannot_be_read_on_give_nothing(driver: Path, cupti: Path) -> None:
+    """An unknown failure in the middle of a buffer: what came before it is not handed out as if it were all."""
+    told = traced(
+        "print((record(), take()))",
+        driver,
+        cupti,
+        STAND_IN_CUPTI_CUT="1",
+        STAND_IN_CUPTI_CUT_RESULT="999",
+        STAND_IN_CUPTI_RECORDS=f"{ADD};{NODE}",
+    )
+
+    assert told == ((1, f"CUPTI's cuptiActivityGetNextRecord {UNKNOWN}"), [])
 
 
 def test_a_recording_has_an_end(driver: Path, cupti: Path) -> None:
@@ -312,12 +332,6 @@ def test_starts_and_stops_out_of_turn_are_refused(driver: Path, cupti: Path) -> 
         (0, ""),
         1,
     )
-
-
-UNKNOWN = (
-    "failed with CUPTI_ERROR_UNKNOWN (999): NVIDIA's CUPTI documentation says what this driver or GPU does not allow; "
-    "without a trace all else works"
-)
 
 
 @pytest.mark.parametrize("call", ["RegisterCallbacks", "RegisterTimestampCallback", "Enable"])

@@ -1,8 +1,9 @@
 /* CUPTI's activity interface without a GPU, for tests of what HIP on CUDA makes of its records. It hands out what
  * $STAND_IN_CUPTI_RECORDS says when it is flushed: records apart by ';', buffers by '|', fields by ',' as below.
- * $STAND_IN_CUPTI_VERSION, _BYTES (of a record), _DROPPED (records), _CUT (records of each buffer before an incomplete
- * one) and _REPEAT (how often all is handed out) change that; $STAND_IN_CUPTI_FAIL ("cuptiActivityEnable=39") lets a
- * call fail. Calls are written to $STAND_IN_LOG. Offsets are those that NVIDIA's headers of CUDA 12.0 to 13.5 give. */
+ * $STAND_IN_CUPTI_VERSION, _BYTES (of a record), _DROPPED (records), _CUT (records of each buffer before the iteration
+ * fails), _CUT_RESULT (as what) and _REPEAT (how often all is handed out) change that; $STAND_IN_CUPTI_FAIL
+ * ("cuptiActivityEnable=39") lets a call fail. Calls are written to $STAND_IN_LOG. Offsets are those that NVIDIA's
+ * headers of CUDA 12.0 to 13.5 give. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -133,7 +134,7 @@ int cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid, void** record) {
     const int refused = answer(__func__);
     const size_t index = *record == NULL ? 0 : (size_t)((uint8_t*)*record - buffer) / record_bytes() + 1;
     if (refused != 0) return refused;
-    if (index == (size_t)number("STAND_IN_CUPTI_CUT", -1)) return 21;
+    if (index == (size_t)number("STAND_IN_CUPTI_CUT", -1)) return (int)number("STAND_IN_CUPTI_CUT_RESULT", 21);
     if ((index + 1) * record_bytes() > valid) return 12;
     *record = buffer + index * record_bytes();
     return 0;

@@ -96,6 +96,7 @@ bool holds_record(const Recording& all, const std::uint8_t* record, const std::u
     return all.reading.empty() && next > record && static_cast<std::size_t>(next - record) >= cupti().record_bytes;
 }
 
+// CUPTI counts them since it was last asked.
 void count_dropped(Recording& all) {
     std::size_t dropped = 0;
     if (cupti().calls.dropped(nullptr, 0, &dropped) == 0) all.lost += dropped;
@@ -137,7 +138,6 @@ void take_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::s
     const std::lock_guard<std::mutex> lock(all.mutex);
     try {
         if (buffer != nullptr && valid_bytes > 0) read(all, buffer, valid_bytes);
-        count_dropped(all);
     } catch (const std::bad_alloc&) {
         all.reading = "there is no memory left for the records of kernels: trace fewer rounds";
     }
