@@ -41,7 +41,7 @@ PLAN, WILD = Plan(tuple(STEPS[:2])), Plan(tuple(STEPS[2:]))
 def told(recording):
     found = []
     for d in recording.dispatches:
-        found.append((recording.kernels[int(d["kernel"])], d["workgroups"].tolist(), d["block"].tolist(),
+        found.append((recording.kernels[int(d["kernel"])].symbol, d["workgroups"].tolist(), d["block"].tolist(),
                       int(d["static_shared_bytes"]), int(d["dynamic_shared_bytes"]), bool(d["registers"] > 0)))
     return found
 
