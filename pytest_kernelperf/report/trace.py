@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
@@ -167,9 +168,9 @@ def _left_out(left_out: LeftOut, form: Format) -> list[str]:
 
 def short_names(names: Iterable[str]) -> dict[str, str]:
     """Return names without arguments, as long as each still means one kernel; names as they first appear."""
-    full = list(dict.fromkeys(names))
-    short = [without_arguments(name) for name in full]
-    return {name: one if short.count(one) == 1 else name for name, one in zip(full, short, strict=True)}
+    short = {name: without_arguments(name) for name in names}
+    meant = Counter(short.values())
+    return {name: one if meant[one] == 1 else name for name, one in short.items()}
 
 
 def _title(text: str, form: Format) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pytest_kernelperf.trace.origin import check_comparable
@@ -42,11 +43,8 @@ def compare_traces(a: TraceSummary, b: TraceSummary) -> TraceComparison:
     """
     check_comparable(a.path, a.origin, b.path, b.origin)
     sides_a, sides_b = _sides(a), _sides(b)
-    for name in [name for name in sides_a if name not in sides_b]:
-        alike = [other for other in sides_b if other not in sides_a and _alike(name, other)]
-        rivals = [other for other in sides_a if other not in sides_b and any(_alike(other, one) for one in alike)]
-        if len(alike) == len(rivals) == 1:  # -T on one side only
-            sides_b[name] = sides_b.pop(alike[0])
+    for name, other in _same_kernels(sides_a.keys() - sides_b.keys(), sides_b.keys() - sides_a.keys()):
+        sides_b[name] = sides_b.pop(other)
     changes = [_change(name, sides_a.get(name), sides_b.get(name)) for name in sides_a | sides_b]
 
     def order(change: KernelChange) -> tuple[bool, float, str]:
@@ -57,8 +55,15 @@ def compare_traces(a: TraceSummary, b: TraceSummary) -> TraceComparison:
     return TraceComparison(a, b, tuple(sorted(changes, key=order)))
 
 
-def _alike(name: str, other: str) -> bool:
-    return without_arguments(name) == without_arguments(other) and name.endswith(")") != other.endswith(")")
+def _same_kernels(names_a: Iterable[str], names_b: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of which one alone has its arguments (``rocprofv3 -T``), where no other could be meant."""
+    alike: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
+    for side, names in enumerate((names_a, names_b)):
+        for name in names:
+            alike[without_arguments(name)][side].append(name)
+    for a, b in alike.values():
+        if len(a) == len(b) == 1 and a[0].endswith(")") != b[0].endswith(")"):
+            yield a[0], b[0]
 
 
 def _change(name: str, a: _Side | None, b: _Side | None) -> KernelChange:

@@ -18,13 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.strict_json import one_line
-from pytest_kernelperf.trace.file import columns_of, open_trace
+from pytest_kernelperf.trace.file import AGAIN, columns_of, open_trace, shown
 from pytest_kernelperf.trace.packing import plan_packing
 from pytest_kernelperf.trace.pieces import Piece, piece_of, read_pieces
 from pytest_kernelperf.trace.record import Device, LeftOut
 
 CHUNK_ROWS = 5_000
+LEAST_ROW_BYTES = 20
+"""What a dispatch takes in a file at least; a view that has more rows than that makes them up."""
+
+MOST_GROUPS = 1_000_000
 MOST_NAME = 1000
 MOST_COMPUTE_UNITS = 100_000
 
@@ -73,21 +78,20 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
     for file, path in enumerate(paths):
         with open_trace(path) as connection:
             reader = _Reader(connection, path, file)
-            seen = 0
-            for guid in reader.guids():
-                rows = reader.packed(guid)
-                if rows is None:
-                    rows = reader.plain(guid)
-                seen += rows.seen
-                timeless += rows.seen - sum(len(chunk.start_ns) for chunk in rows.chunks)
-                for chunk in rows.chunks:
-                    for key in chunk.keys:
-                        if (file, guid, key) not in numbers:
-                            numbers[file, guid, key] = len(groups)
-                            groups.append(reader.group(guid, key))
-                    number = np.array([numbers[file, guid, key] for key in chunk.keys], np.int32)
-                    parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
-            hidden += max(0, reader.dispatched() - seen)
+            rows = reader.packed() or reader.plain()
+            timeless += rows.seen - sum(len(chunk.start_ns) for chunk in rows.chunks)
+            for chunk in rows.chunks:
+                for key in chunk.keys:
+                    if (file, key) not in numbers:
+                        numbers[file, key] = len(groups)
+                        groups.append(reader.group(key))
+                if len(groups) > MOST_GROUPS:
+                    raise TraceError(
+                        f"{shown(path)} tells more than {MOST_GROUPS:,} kinds of dispatches apart: {AGAIN}"
+                    )
+                number = np.array([numbers[file, key] for key in chunk.keys], np.int32)
+                parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
+            hidden += max(0, reader.dispatched() - rows.seen)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     start_ns, end_ns = (columns[0], columns[1]) if columns else (np.zeros(0, np.int64), np.zeros(0, np.int64))
     group = columns[2].astype(np.int32) if columns else np.zeros(0, np.int32)
@@ -106,7 +110,7 @@ class _Chunk:
 
 @dataclass(frozen=True)
 class _Rows:
-    """All chunks of one GUID, and how many rows the view had."""
+    """All chunks of a file, and how many rows the view had."""
 
     chunks: list[_Chunk]
     seen: int
@@ -119,22 +123,30 @@ class _Reader:
         self._connection = connection
         self._path = path
         self._file = file
+        self._most_rows = path.stat().st_size // LEAST_ROW_BYTES + CHUNK_ROWS
         self._columns = columns_of(connection, "kernels")
+        self._guids = self._read_guids()
         self._devices = _read_devices(connection)
         self._commands = _read_commands(connection)
         self._names = self._read_names()
 
-    def packed(self, guid: str) -> _Rows | None:
-        """Return the rows, read as three whole numbers each; None where some row needs another look."""
-        packing = plan_packing(self._possible(guid), WORKGROUPS) if self._names is not None else None
+    def packed(self) -> _Rows | None:
+        """Return the rows, read as three whole numbers each; None where some row needs another look.
+
+        Several processes in one file share no ranges of numbers, so their rows are looked at one by one.
+        """
+        guid = self._guids[0]
+        packing = None
+        if self._names is not None and len(self._guids) == 1:
+            packing = plan_packing(self._possible(guid), WORKGROUPS)
         if packing is None:
             return None
-        key, only = packing.expression(), guid if len(self.guids()) > 1 else None
+        key = packing.expression()
         pieces = None
         if "id" in self._columns:
-            pieces = read_pieces(self._connection, self._path, key, only, self.dispatched())
+            pieces = read_pieces(self._connection, self._path, key, self.dispatched(), self._most_rows)
         if pieces is None:
-            pieces = self._pieces_by_row(key, guid)
+            pieces = self._pieces_by_row(key)
         if pieces is None or any(len(piece.keys) and piece.keys[0] < 0 for piece in pieces):
             return None
         keys: dict[int, tuple[Any, ...]] = {}
@@ -144,13 +156,13 @@ class _Reader:
             for number in different:
                 if number not in keys:
                     values, workgroups = packing.unpacked(number)
-                    keys[number] = (*(values.get(one) for one in ("kernel_id", *OPTIONAL)), workgroups)
+                    keys[number] = (guid, *(values.get(one) for one in ("kernel_id", *OPTIONAL)), workgroups)
             chunks.append(_Chunk(piece.start_ns, piece.end_ns, [keys[number] for number in different], piece.place))
         return _Rows(chunks, sum(len(piece.start_ns) for piece in pieces))
 
-    def _pieces_by_row(self, key: str, guid: str) -> list[Piece] | None:
+    def _pieces_by_row(self, key: str) -> list[Piece] | None:
         pieces = []
-        for rows in self._select(f'start, "end", {key}', guid):
+        for rows in self._select(f'start, "end", {key}'):
             try:
                 flat = array("q", chain.from_iterable(rows))
             except (TypeError, OverflowError):
@@ -159,12 +171,13 @@ class _Reader:
             pieces.append(piece_of(table[:, 0].copy(), table[:, 1].copy(), table[:, 2]))
         return pieces
 
-    def plain(self, guid: str) -> _Rows:
+    def plain(self) -> _Rows:
         """Return the rows, whatever they hold; those without times are only counted."""
         name = "name" if self._names is None else "kernel_id"
         optional = ", ".join(one if one in self._columns else "NULL" for one in OPTIONAL)
+        guid = "guid" if len(self._guids) > 1 else "NULL"
         chunks, seen = [], 0
-        for rows in self._select(f'start, "end", {name}, {optional}, {WORKGROUPS}', guid):
+        for rows in self._select(f'start, "end", {guid}, {name}, {optional}, {WORKGROUPS}'):
             seen += len(rows)
             timed = [row for row in rows if type(row[0]) is int and type(row[1]) is int]
             if timed:
@@ -172,14 +185,19 @@ class _Reader:
                 keys = list(zip(*common, strict=True))
                 places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
                 place = np.fromiter(map(places.__getitem__, keys), np.intp, len(keys))
-                chunks.append(_Chunk(np.array(starts, np.int64), np.array(ends, np.int64), list(places), place))
+                full = [(self._guids[0] if one is None else str(one), *more) for one, *more in places]
+                chunks.append(_Chunk(np.array(starts, np.int64), np.array(ends, np.int64), full, place))
         return _Rows(chunks, seen)
 
-    def _select(self, columns: str, guid: str) -> Iterator[list[tuple[Any, ...]]]:
-        query = f"SELECT {columns} FROM kernels"
-        several = len(self.guids()) > 1
-        cursor = self._connection.execute(query + (" WHERE guid = ?" if several else ""), (guid,) if several else ())
+    def _select(self, columns: str) -> Iterator[list[tuple[Any, ...]]]:
+        cursor = self._connection.execute(f"SELECT {columns} FROM kernels")
+        seen = 0
         while rows := cursor.fetchmany(CHUNK_ROWS):
+            seen += len(rows)
+            if seen > self._most_rows:
+                raise TraceError(
+                    f"{shown(self._path)} has a view kernels of more rows than a file of its size: {AGAIN}"
+                )
             yield rows
 
     def _possible(self, guid: str) -> dict[str, frozenset[int]]:
@@ -203,9 +221,9 @@ class _Reader:
             return 0
         return int(self._connection.execute("SELECT count(*) FROM rocpd_kernel_dispatch").fetchone()[0])
 
-    def group(self, guid: str, key: tuple[Any, ...]) -> Group:
+    def group(self, key: tuple[Any, ...]) -> Group:
         """Return what a key of rows means."""
-        named, nid, pid, agent, queue, stream, workgroups = key
+        guid, named, nid, pid, agent, queue, stream, workgroups = key
         name = named if self._names is None else self._names.get((guid, named))
         node, index = _whole(nid) or 0, _whole(agent)
         unknown = Device(node, index if index is not None else -1, "unknown GPU", "", None)
@@ -222,7 +240,7 @@ class _Reader:
             number if number is not None and number > 0 else None,
         )
 
-    def guids(self) -> list[str]:
+    def _read_guids(self) -> list[str]:
         """Return the GUIDs of the file's processes; one alone, maybe empty, where rows need not be told apart."""
         if "guid" not in self._columns or "guid" not in columns_of(self._connection, "rocpd_info_process"):
             return [""]
@@ -233,7 +251,7 @@ class _Reader:
         """Return kernels' names by GUID and number: reading a number for each row is faster than reading its text."""
         if not {"id", "guid", "display_name"} <= columns_of(self._connection, "rocpd_info_kernel_symbol"):
             return None
-        if not {"kernel_id", "guid"} <= self._columns or self.guids() == [""]:
+        if not {"kernel_id", "guid"} <= self._columns or self._guids == [""]:
             return None
         rows = self._connection.execute("SELECT guid, id, display_name FROM rocpd_info_kernel_symbol")
         return {(str(guid), number): name for guid, number, name in rows}

@@ -6,6 +6,7 @@ Only what AMD keeps stable is asked for: unsuffixed views, with columns found by
 from __future__ import annotations
 
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from urllib.parse import quote
 
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.strict_json import one_line
+from pytest_kernelperf.trace.restraint import excess, restrain
 
 MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
@@ -29,7 +31,7 @@ def find_files(path: Path) -> tuple[Path, ...]:
     """
     if not path.is_dir():
         return (path,)
-    found = tuple(sorted(path.rglob("*.db")))
+    found = tuple(sorted(one for one in path.rglob("*.db") if one.is_file()))
     if not found:
         raise TraceError(f"{shown(path)} holds no .db file: without any kernel rocprofv3 writes none; {AGAIN}")
     return found
@@ -47,11 +49,11 @@ def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
         _check_unlocked(path)
     connection = _connect(path)
     try:
-        _make_safe(connection)
+        restrain(connection, path)
         _check_layout(connection, path)
         yield connection
-    except (sqlite3.Error, UnicodeDecodeError) as problem:
-        raise TraceError(f"{shown(path)} is damaged ({one_line(str(problem))[:200]}): {AGAIN}") from None
+    except (sqlite3.Error, UnicodeDecodeError, OSError) as problem:
+        raise TraceError(f"{shown(path)} {_ailment(str(problem))}: {AGAIN}") from None
     finally:
         connection.close()
 
@@ -63,13 +65,16 @@ def connect(path: Path) -> sqlite3.Connection:
         TraceError: it cannot be opened.
     """
     connection = _connect(path)
-    _make_safe(connection)
+    restrain(connection, path)
     return connection
 
 
-def _make_safe(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema=OFF")
-    connection.execute("PRAGMA query_only=ON")
+def _ailment(problem: str) -> str:
+    if problem == "interrupted":
+        return "has views that do not come to an end within what a trace of its size takes"
+    if any(words in problem for words in ("not authorized", "prohibited", "unsafe use")):
+        return f"has views that do more than rocpd's ({one_line(problem)[:200]})"
+    return f"is damaged ({one_line(problem)[:200]})"
 
 
 def columns_of(connection: sqlite3.Connection, view: str) -> frozenset[str]:
@@ -84,7 +89,12 @@ def shown(path: Path) -> str:
 
 def _check_header(path: Path) -> bytes:
     try:
-        size_bytes = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise TraceError(
+                f"{shown(path)} is no file (a pipe, a device or a folder): name a file that rocprofv3 wrote"
+            )
+        size_bytes = status.st_size
         with path.open("rb") as file:
             header = file.read(HEADER_BYTES)
         left = [name for name in ("-journal", "-wal") if _size(path.with_name(path.name + name))]
@@ -137,7 +147,11 @@ def _connect(path: Path, *, immutable: bool = True) -> sqlite3.Connection:
 
 
 def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
-    names = {str(row[0]) for row in connection.execute("SELECT name FROM sqlite_master")}
+    found = connection.execute("SELECT type, name, sql FROM sqlite_master")
+    schema = [(str(kind), str(name), str(sql)) for kind, name, sql in found]
+    names = {name for _, name, _ in schema}
+    if why := excess(schema):
+        raise TraceError(f"{shown(path)} has views that do more than rocpd's ({one_line(why)[:200]}): {AGAIN}")
     if "kernels" in names:
         missing = [name for name in NEEDED if name not in columns_of(connection, "kernels")]
         if missing:

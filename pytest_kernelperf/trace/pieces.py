@@ -48,44 +48,39 @@ def piece_of(start_ns: NDArray[np.int64], end_ns: NDArray[np.int64], key: NDArra
 
 
 def read_pieces(
-    connection: sqlite3.Connection, path: Path, key: str, guid: str | None, dispatched: int
+    connection: sqlite3.Connection, path: Path, key: str, dispatched: int, most_rows: int
 ) -> list[Piece] | None:
-    """Return all rows of a GUID (None: of the file); None where they cannot be read so, whatever the reason.
+    """Return all rows; None where they cannot be read so, whatever the reason.
 
-    ``key`` is an SQL expression, ``dispatched`` the number of rows of ``rocpd_kernel_dispatch``.
+    ``key`` is an SQL expression, ``dispatched`` the number of rows of ``rocpd_kernel_dispatch``, ``most_rows`` how many
+    rows there can be.
 
     Raises:
         sqlite3.Error: the file is damaged.
     """
-    query = (
-        f'SELECT json_group_array(start), json_group_array("end"), json_group_array({key}) FROM kernels '
-        f"WHERE id >= ? AND id < ?{'' if guid is None else ' AND guid = ?'}"
-    )
-    more = () if guid is None else (guid,)
+    columns = f'json_group_array(start), json_group_array("end"), json_group_array({key})'
+    query = f"SELECT {columns} FROM kernels WHERE id >= ? AND id < ?"
     try:
-        ranges = _ranges(connection, dispatched) if _walks_by_id(connection, query, more) else None
+        ranges = _ranges(connection, dispatched) if _walks_by_id(connection, query) else None
         if ranges is None:
             return None
         threads = min(MOST_THREADS, len(ranges), len(os.sched_getaffinity(0)))
         shares = [ranges[len(ranges) * one // threads : len(ranges) * (one + 1) // threads] for one in range(threads)]
         if threads == 1:
-            return _read_share(path, query, more, ranges)
+            return _read_share(path, query, ranges, most_rows)
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda share: _read_share(path, query, more, share), shares))
+            found = list(pool.map(lambda share: _read_share(path, query, share, most_rows), shares))
     except sqlite3.OperationalError as problem:
         if "JSON" in str(problem).upper():  # bytes among the values, or an sqlite without these functions
             return None
         raise
-    pieces: list[Piece] = []
-    for share in found:
-        if share is None:
-            return None
-        pieces += share
-    return pieces
+    if any(share is None for share in found):
+        return None
+    return [piece for share in found for piece in share or ()]
 
 
-def _walks_by_id(connection: sqlite3.Connection, query: str, more: tuple[str, ...]) -> bool:
-    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", (0, 0, *more))]
+def _walks_by_id(connection: sqlite3.Connection, query: str) -> bool:
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", (0, 0))]
     walked = [step for step in plan if not re.search(r"USING INTEGER PRIMARY KEY \(rowid=\?\)", step)]
     return len(walked) == 1 and bool(_KEYED.match(walked[0]))
 
@@ -99,12 +94,12 @@ def _ranges(connection: sqlite3.Connection, dispatched: int) -> list[tuple[int, 
     return list(zip([-(2**63), *edges], edges, strict=False))
 
 
-def _read_share(path: Path, query: str, more: tuple[str, ...], ranges: Sequence[tuple[int, int]]) -> list[Piece] | None:
+def _read_share(path: Path, query: str, ranges: Sequence[tuple[int, int]], most_rows: int) -> list[Piece] | None:
     """Return the rows of successive ranges, None where one holds something else than whole numbers."""
     pieces = []
     with closing(connect(path)) as connection:
         for edges in ranges:
-            texts = connection.execute(query, (*edges, *more)).fetchone()
+            texts = connection.execute(query, edges).fetchone()
             columns = []
             for text in texts:
                 try:
@@ -112,4 +107,7 @@ def _read_share(path: Path, query: str, more: tuple[str, ...], ranges: Sequence[
                 except msgspec.DecodeError:
                     return None
             pieces.append(piece_of(columns[0], columns[1], columns[2]))
+            most_rows -= len(columns[0])
+            if most_rows < 0:
+                return None
     return pieces
