@@ -11,6 +11,7 @@ from pytest_kernelperf import __version__
 SHORT_HELP = {
     "show": "Print a run's tables and what to do next.",
     "trace": "Sum up a trace, or compare two.",
+    "replay": "Run an arm of a traced case again.",
     "doctor": "Say whether the guard can run here.",
     "calibrate": "Say how often unchanged code would be blamed here.",
     "drill": "Set each alarm off on purpose.",

@@ -5,6 +5,7 @@ KernelperfError              one sentence: what was expected, what came, what to
 ├── BaselineError            a baseline file cannot be used as it stands
 ├── RunFileError             a run file cannot be read
 ├── TraceError               a trace cannot be read, or two of them not be compared
+├── ReplayError              a case's replay cannot be written, read or played
 ├── RuntimeUnavailable       no usable HIP library, compiler or device
 ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
 ├── DeviceError              a HIP call failed
@@ -36,6 +37,10 @@ class RunFileError(KernelperfError):
 
 class TraceError(KernelperfError):
     """A trace is missing, damaged, no rocpd, or was not recorded as the one that it is compared with."""
+
+
+class ReplayError(KernelperfError):
+    """What replays a case cannot be written, is damaged, or is another device's."""
 
 
 class RuntimeUnavailable(KernelperfError):

@@ -9,14 +9,17 @@ import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Cache, Mode, RuntimeName
 
+Trace = Literal["regression", "never", "always"]
+
 MODES = ("graph", "queued", "loop")
 CACHES = ("warm", "cold")
+TRACES = ("regression", "never", "always")
 RUNTIMES = ("auto", "rocm", "cuda", "cpu")
 # Smallest slowdown that counts. On the cpu runtime other programs share cores and caches with the kernel, so that
 # equal code measures further apart than on a GPU.
@@ -61,6 +64,7 @@ class Settings:
     binaries to their baselines.
     ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
     ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
+    ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
 
@@ -80,6 +84,8 @@ class Settings:
     clock_script: Path | None = None
     command: str = "pytest --kernelperf"
     selection: str = ""
+    trace: Trace = "regression"
+    rocprofv3: Path | None = None
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -149,6 +155,8 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         clock_script=Path(script) if script else None,
         # A script that wraps pytest says how it is called, so that what we tell to type next can be typed.
         command=os.environ.get("KERNELPERF_COMMAND") or "pytest --kernelperf",
+        trace=_trace(option("kernelperf_trace"), text["kernelperf_trace"]),
+        rocprofv3=root / text["kernelperf_rocprofv3"] if text["kernelperf_rocprofv3"] else None,
     )
 
 
@@ -192,6 +200,13 @@ def _mode(text: str, name: str) -> Mode:
     if text not in MODES:
         raise UsageError(f"{name} is one of {', '.join(MODES)}, not {text!r}")
     return cast(Mode, text)
+
+
+def _trace(option: object, ini: str) -> Trace:
+    name, text = ("kernelperf_trace", ini) if option is None else ("--kernelperf-trace", str(option))
+    if text not in TRACES:
+        raise UsageError(f"{name} is one of {', '.join(TRACES)}, not {text!r}")
+    return cast(Trace, text)
 
 
 def _cache(text: str, name: str) -> Cache:

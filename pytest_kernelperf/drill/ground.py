@@ -87,6 +87,7 @@ class PytestGround:
         finished = run_pytest(
             [
                 *("--kernelperf", f"--kernelperf-runtime={self._runtime}", f"--kernelperf-out={out}"),
+                "--kernelperf-trace=never",
                 *("-p", PLUGIN, f"--kernelperf-drill={asked}", f"--junitxml={out / 'junit.xml'}"),
                 *self._arguments,
                 *("-o", f"kernelperf_baselines={self.store.root}", "-p", "no:randomly", *options),

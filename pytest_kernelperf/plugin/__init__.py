@@ -18,6 +18,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernelperf-runtime", metavar="NAME", default="auto", help="auto (rocm, then cuda, then cpu), or one of them"
     )
     group.addoption("--kernelperf-out", metavar="DIR", help="where run.json goes; default .kernelperf")
+    group.addoption(
+        "--kernelperf-trace", metavar="WHEN", help="trace a case's arms: regression (the default), never or always"
+    )
     group.addoption("--kernelperf-full", action="store_true", help="time cases too whose instructions did not change")
     group.addoption(
         "--update-baselines",

@@ -59,14 +59,17 @@ class Loop(Owner):
 
     ``gate_graphs``: whether graphs are held back by the gate too, where they fit the queue. On a GPU, since a runtime
     that queues a graph node by node would otherwise let the device wait for the host; not on the cpu runtime, where
-    a waiting gate takes a core from what is measured.
+    a waiting gate takes a core from what is measured. ``gated``: whether there is a gate at all; whoever only runs
+    rounds needs none, and a profiler would record its kernel.
 
     Raises:
         RuntimeUnavailable: the native library is missing, or another file answers for a HIP function.
         DeviceError, CompileError: the gate cannot be set up.
     """
 
-    def __init__(self, device: Device, stream: Stream | None = None, gate_graphs: bool | None = None) -> None:
+    def __init__(
+        self, device: Device, stream: Stream | None = None, gate_graphs: bool | None = None, *, gated: bool = True
+    ) -> None:
         self.device = device
         self._gate_graphs = device.chosen.name != "cpu" if gate_graphs is None else gate_graphs
         self._library = open_library()
@@ -76,7 +79,7 @@ class Loop(Owner):
         try:
             self.stream = stream if stream is not None else self._own(device.stream())
             self._start, self._stop = self._own(device.event()), self._own(device.event())
-            self.no_gate_because = gate.blocking_variable()
+            self.no_gate_because = gate.blocking_variable() if gated else "this loop is asked to have none"
             self._gate = None if self.no_gate_because else self._own(Gate(self))
         except BaseException:
             self._close_owned()

@@ -22,6 +22,7 @@ from pytest_kernelperf.model import CodeObject, CurveRecord, DeviceFacts, Drift,
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.report.timeline_file import write_beside_traces
+from pytest_kernelperf.session.tracing import remove_stale
 from pytest_kernelperf.settings import Settings
 
 _GITIGNORE = b"# written by pytest-kernelperf\n*\n"
@@ -99,6 +100,7 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
             write_atomically(settings.out / ".gitignore", _GITIGNORE)
         write_run(settings.out / "run.json", run)
         write_beside_traces(run, settings.out)
+        remove_stale(settings.out, run.records)
     except (KernelperfError, OSError) as error:
         failures.append(f"the run file was not written: {error}")
     if (settings.update_reason is not None or settings.extend) and run.device.key:

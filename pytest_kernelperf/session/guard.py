@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from functools import partial
@@ -33,6 +34,7 @@ from pytest_kernelperf.session.recording import (
 from pytest_kernelperf.session.subject import Subject, SubjectSource
 from pytest_kernelperf.session.timing import Sleep, Timer
 from pytest_kernelperf.session.toolchain import ToolchainSource
+from pytest_kernelperf.session.tracing import Tracer, compared_arms
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.mismatch import find_mismatch
 
@@ -74,6 +76,7 @@ class Guard:
         self._facts: DeviceFacts | None = None
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
+        self._tracer = Tracer(settings, machine, os.environ)
 
     @property
     def facts(self) -> DeviceFacts:
@@ -121,7 +124,8 @@ class Guard:
             work.evidence = msgspec.structs.replace(work.evidence, failure=Failure(kind, str(error)))
         if keep is not None and work.subject is not None and not work.subject.code.cannot_run:
             _keep(work, work.subject, keep)
-        return record_of(work, test, self.settings.root)
+        record = record_of(work, test, self.settings.root)
+        return self._trace(record, work) if self._tracer.wants(record) else record
 
     def close(self) -> None:
         """Stop the workers and let go of the shared memory."""
@@ -236,6 +240,13 @@ class Guard:
         if other is None or work.evidence.contended_by or judge.decide(work.evidence).fails:
             return
         self._comparing(work).compare_replaced(work, _ready(work), other)
+
+    def _trace(self, record: Record, work: Work) -> Record:
+        """Replay the arms that were compared under a profiler, once the verdict stands."""
+        self._progress(work.spec.case, "tracing")
+        arms = partial(compared_arms, record, work, self._accepted_code, lambda: self._replaced(work))
+        # Not self.facts: a scripted clock has a device key of its own, a replay does not.
+        return self._tracer.trace(record, work, self._workers.facts(), arms)
 
     def _compare_toolchain(self, work: Work) -> None:
         """Compile the accepted source anew where the toolchain has changed; what it makes is timed if it is another."""

@@ -68,10 +68,7 @@ class InputSet(Mapping[str, Array]):
         contiguous = {name: _plain(name, value) for name, value in arrays.items()}
         layout = lay_out({name: (value.dtype, value.shape) for name, value in contiguous.items()})
         fd = write_sealed(layout, contiguous)
-        content = hashlib.sha256(digest_of(layout).encode())
-        for value in contiguous.values():
-            content.update(_bytes_of(value))
-        return cls(layout, fd, content.hexdigest())
+        return cls(layout, fd, digest_arrays(layout, contiguous))
 
     def __getitem__(self, name: str) -> Array:
         return self._arrays[name]
@@ -123,6 +120,14 @@ def write_sealed(layout: Layout, arrays: Mapping[str, Array]) -> int:
     return fd
 
 
+def digest_arrays(layout: Layout, arrays: Mapping[str, Array]) -> str:
+    """Return the SHA-256 (hex) of the layout and the values of all its arrays, in its order."""
+    content = hashlib.sha256(digest_of(layout).encode())
+    for region in layout.regions:
+        content.update(_bytes_of(arrays[region.spec.name]))
+    return content.hexdigest()
+
+
 def map_arrays(layout: Layout, fd: int) -> dict[str, Array]:
     """Map a memory file read-only; the arrays keep the mapping alive.
 
@@ -172,4 +177,14 @@ def _write_at(fd: int, data: memoryview, offset: int) -> None:
         data, offset = data[written:], offset + written
 
 
-__all__ = ["ALIGNMENT_BYTES", "Array", "InputSet", "Layout", "Region", "lay_out", "map_arrays", "write_sealed"]
+__all__ = [
+    "ALIGNMENT_BYTES",
+    "Array",
+    "InputSet",
+    "Layout",
+    "Region",
+    "digest_arrays",
+    "lay_out",
+    "map_arrays",
+    "write_sealed",
+]

@@ -30,7 +30,7 @@ class Bench:
         (folder / "test_k.py").write_text("")
         self.source = folder / "k.hip"
         self.source.write_text(SOURCE)
-        self.settings = Settings(root=folder, baselines=folder / "baselines", out=folder / "out")
+        self.settings = Settings(root=folder, baselines=folder / "baselines", out=folder / "out", trace="never")
         self.workers = ScriptedWorkers()
         self.machine = ScriptedMachine()
         self.slept: list[float] = []

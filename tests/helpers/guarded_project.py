@@ -94,8 +94,9 @@ class GuardedProject:
         self.script.write_text(json.dumps({"version": 1, "rules": rules}))
 
     def guard(self, *arguments: str) -> pytest.RunResult:
-        """Run ``pytest --kernelperf`` on the cpu runtime."""
-        result: pytest.RunResult = self.child.run("--kernelperf", "--kernelperf-runtime=cpu", *arguments)
+        """Run ``pytest --kernelperf`` on the cpu runtime; traces are only taken where a test asks for them."""
+        options = ("--kernelperf", "--kernelperf-runtime=cpu", "--kernelperf-trace=never")
+        result: pytest.RunResult = self.child.run(*options, *arguments)
         return result
 
     def command(self, *arguments: str, timeout: float = 240) -> subprocess.CompletedProcess[str]:

@@ -42,6 +42,17 @@ def test_a_target_is_a_known_device_or_states_its_compute_units() -> None:
     assert read(kernelperf_target="gfx1100:84").target == Target("gfx1100", 84)
 
 
+def test_the_option_for_traces_wins_over_the_ini_file() -> None:
+    """Only regressions are traced unless the option, or else the ini file, says otherwise."""
+    assert (read().trace, read().rocprofv3) == ("regression", None)
+    assert read(kernelperf_trace="never").trace == "never"
+    assert read({"kernelperf_trace": "always"}, kernelperf_trace="never").trace == "always"
+    assert read(kernelperf_rocprofv3="/opt/x/bin/rocprofv3").rocprofv3 == Path("/opt/x/bin/rocprofv3")
+    assert read(kernelperf_rocprofv3="tools/rocprofv3").rocprofv3 == Path("/project/tools/rocprofv3")
+    with pytest.raises(UsageError, match=r"^--kernelperf-trace is one of regression, never, always, not 'yes'$"):
+        read({"kernelperf_trace": "yes"})
+
+
 def test_an_update_without_reason_differs_from_none() -> None:
     """--update-baselines alone stores what needs no reason."""
     assert read({"kernelperf_update": ""}).update_reason == ""
@@ -53,6 +64,7 @@ def test_an_update_without_reason_differs_from_none() -> None:
     [
         ({"kernelperf_target": "gfx9999"}, "kernelperf_target is one of gfx1151"),
         ({"kernelperf_target": "gfx1100:0"}, "kernelperf_target is one of"),
+        ({"kernelperf_trace": "on"}, "kernelperf_trace is one of regression, never, always, not 'on'"),
         ({"kernelperf_mode": "fast"}, "kernelperf_mode is one of graph, queued, loop, not 'fast'"),
         ({"kernelperf_tolerance": "much"}, "kernelperf_tolerance is a number, not 'much'"),
         ({"kernelperf_tolerance": "nan"}, "lies between"),

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "group.h"
-#include "recording.h"
 
 namespace kp {
 
@@ -39,8 +38,7 @@ struct Pace {
 
 struct KernelCall {
     Thunk thunk = nullptr;
-    const KnownKernel* kernel = nullptr;
-    Launcher launcher;
+    const std::string* identity = nullptr;  // which code of which module's bytes, kept by its module
     Launch launch{};
     std::uint64_t groups = 0;
     Pace* pace = nullptr;  // the kernel's, kept by its module; a graph's nodes have one for their code and shape
@@ -56,8 +54,7 @@ struct KernelCall {
     KernelCall(const KernelCall& other) { *this = other; }
     KernelCall& operator=(const KernelCall& other) {
         thunk = other.thunk;
-        kernel = other.kernel;
-        launcher = other.launcher;
+        identity = other.identity;
         launch = other.launch;
         groups = other.groups;
         pace = other.pace;

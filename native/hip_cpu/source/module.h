@@ -20,7 +20,7 @@ struct Parameter {
 
 struct Function {
     std::string name;
-    const KnownKernel* known = nullptr;
+    std::string identity;  // the same for the same kernel of the same bytes
     Thunk thunk = nullptr;
     std::vector<Parameter> parameters;
     std::vector<std::uint32_t> offsets;  // of each parameter in the packed buffer

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "launch.h"
-#include "recording.h"
 
 namespace kp {
 
@@ -58,16 +57,11 @@ struct HostOp {
 };
 struct EmptyOp {};
 struct GraphOp;
-struct GraphLaunch {
-    GraphOp* graph;
-    Launcher launcher;
-};
 
-using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, HostOp, EmptyOp, GraphLaunch>;
+using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, HostOp, EmptyOp, GraphOp*>;
 
 // An instantiated graph: operations in an order that keeps their dependencies.
 struct GraphOp {
-    std::uint64_t number = 0;  // in order of instantiation, from 1
     std::vector<Op> ops;
     std::atomic<int> uses{1};  // the handle and each launch under way
     void release() {
@@ -91,7 +85,7 @@ struct Capture {
 
 class Stream : public std::enable_shared_from_this<Stream> {
 public:
-    Stream(unsigned flags, int priority, std::uint64_t number);
+    Stream(unsigned flags, int priority);
 
     void start();
     void retire();  // end its thread once all is done; nothing may be pushed any more
@@ -104,14 +98,13 @@ public:
 
     const unsigned flags;
     const int priority;
-    const std::uint64_t number;  // in order of creation, from 1; 0 is the null stream
     std::atomic<std::uint64_t> null_seen{0};       // the null stream's ticket this stream already waits for
     std::shared_ptr<Capture> capture;   // while capturing; guarded by the API lock in api_stream.cpp
 
 private:
     void serve();
     void perform(Op& op);
-    void replay(GraphLaunch& launch);
+    void replay(GraphOp& graph);
 
     std::mutex mutex_;
     std::condition_variable done_;

@@ -1,0 +1,127 @@
+"""A case's trace, taken once its verdict stands: what happened in its arms, for whoever has to find out why.
+
+Nothing here touches a verdict. Replays are processes of their own, so a profiler in them is none in the workers that
+time; and they run while this guard holds the machine, so that nobody else times beside them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from pytest_kernelperf.baseline.entry import BaselineCase
+from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.measure.request import Arm
+from pytest_kernelperf.model import CaseId, CaseTrace, CodeObject, DeviceFacts, Record, Verdict
+from pytest_kernelperf.replay.case_file import data_path, write_case
+from pytest_kernelperf.replay.taking import Taker, Wanted, recorder_for
+from pytest_kernelperf.session.part import Machine
+from pytest_kernelperf.session.recording import Work
+from pytest_kernelperf.session.subject import Subject
+from pytest_kernelperf.settings import Settings
+from pytest_kernelperf.strict_json import one_line
+from pytest_kernelperf.worker.process import worker_environment
+
+FOLDER = "traces"
+CASE_FILE = "case.json"
+
+_SLOWER = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED)
+_NOT_RUN = (Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.SKIPPED)
+
+
+class Tracer:
+    """Takes the traces of one run's cases.
+
+    Args:
+        settings: say which cases are traced, where the files go, and how long a replay may take.
+        machine: the lock shared with other guards.
+        environment: what replays run in.
+    """
+
+    def __init__(self, settings: Settings, machine: Machine, environment: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._machine = machine
+        self._environment = environment
+        self._taker: Taker | None = None
+
+    def wants(self, record: Record) -> bool:
+        """Whether a case's verdict asks for a trace. What crashes, hangs or is wrong is not run again for one."""
+        verdict = record.decision.verdict
+        if self._settings.trace == "always":
+            return record.plan is not None and verdict not in _NOT_RUN and not record.mutation_of
+        return self._settings.trace == "regression" and verdict in _SLOWER
+
+    def trace(self, record: Record, work: Work, device: DeviceFacts, find_arms: Callable[[], list[Arm]]) -> Record:
+        """Return the record with its trace; whatever goes wrong is a note in it.
+
+        ``find_arms`` gives what is replayed, head first; it may raise ``KernelperfError``.
+        """
+        subject = work.subject
+        if subject is None:
+            return record
+        try:
+            trace = self._take(record, subject, device, find_arms)
+        except (KernelperfError, OSError) as problem:
+            trace = CaseTrace("", notes=(one_line(f"not traced: {problem}"),))
+        return msgspec.structs.replace(record, trace=trace)
+
+    def _take(
+        self, record: Record, subject: Subject, device: DeviceFacts, find_arms: Callable[[], list[Arm]]
+    ) -> CaseTrace:
+        if self._taker is None:
+            recorder = recorder_for(device, self._settings.rocprofv3, self._environment)
+            environment = worker_environment(dict(self._environment))
+            self._taker = Taker(recorder, environment, self._settings.case_timeout_s)
+        name = folder_name(record.case)
+        folder = self._settings.out.absolute() / FOLDER / name
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        case_file = folder / CASE_FILE
+        arms = tuple(find_arms())
+        try:
+            write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)
+            with self._machine.exclusive():
+                return self._taker.take(Wanted(case_file, arms, f"{FOLDER}/{name}"))
+        finally:
+            if not record.decision.fails:  # what is looked into later fails; inputs may be large
+                for path in (case_file, data_path(case_file)):
+                    path.unlink(missing_ok=True)
+
+
+def compared_arms(
+    record: Record,
+    work: Work,
+    accepted_code: Callable[[BaselineCase], CodeObject],
+    replaced: Callable[[], Subject | None],
+) -> list[Arm]:
+    """Return the arms whose difference made the verdict: the head, and what it was compared with last."""
+    assert work.subject is not None
+    arms = [Arm("head", work.subject.code, work.subject.plan)]
+    if record.decision.verdict is Verdict.SLOWER_THAN_REPLACED:
+        other = replaced()
+        return arms if other is None else [*arms, Arm("replaced", other.code, other.plan)]
+    if work.accepted is None or record.decision.verdict is Verdict.IDENTICAL:
+        return arms
+    return [*arms, Arm("baseline", accepted_code(work.accepted), work.accepted.plan)]
+
+
+def folder_name(case: CaseId) -> str:
+    """Return the name of a case's folder: readable, and another for every case."""
+    text = f"{case.kernel}-{case.variant}-{case.tokens}"
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", text)[:100].lstrip(".")
+    return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def remove_stale(out: Path, records: Iterable[Record]) -> None:
+    """Remove the traces of other runs, which no run file speaks of any more."""
+    kept = {folder_name(record.case) for record in records if record.trace is not None}
+    folder = out / FOLDER
+    for name in os.listdir(folder) if folder.is_dir() and not folder.is_symlink() else ():
+        if name not in kept:
+            shutil.rmtree(folder / name, ignore_errors=True)
