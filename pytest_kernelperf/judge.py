@@ -84,6 +84,7 @@ class Evidence(Frozen, frozen=True):
         stored: today's times, the accepted binary's where it was replayed, against those stored with it.
         unplayable: why the accepted binary does not run here any more; empty where it does.
         update_reason: None: baselines are not updated; else the reason given, which may be empty.
+        untimed: nothing is to be timed in this run.
     """
 
     case: CaseId
@@ -115,6 +116,7 @@ class Evidence(Frozen, frozen=True):
     stored: StoredComparison | None = None
     unplayable: str = ""
     update_reason: str | None = None
+    untimed: bool = False
 
 
 def decide(evidence: Evidence) -> Decision:
@@ -197,6 +199,8 @@ def _decide_before_timing(evidence: Evidence) -> Decision | None:
         return Decision(Verdict.INVALID, True, "traced", reason.traced(evidence.profilers))
     if evidence.identical:
         return Decision(Verdict.IDENTICAL, False, "identical", reason.IDENTICAL)
+    if evidence.untimed:
+        return Decision(Verdict.NEW, False, "untimed", reason.UNTIMED)
     return None
 
 

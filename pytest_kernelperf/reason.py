@@ -29,6 +29,7 @@ from pytest_kernelperf.units import (
 )
 
 IDENTICAL = "instructions, launch plan and inputs are the baseline's: nothing to time"
+UNTIMED = "right and not starved; not timed and not compared, as --kernelperf-untimed asks"
 NEW = "no baseline on this device yet: store one with --update-baselines=REASON"
 NO_SAMPLES = "not measured: no positive, finite sample was taken; run again and look at the worker's log"
 NOT_COMPARED = (

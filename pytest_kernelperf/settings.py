@@ -62,6 +62,7 @@ class Settings:
 
     ``full``: time cases too whose instructions did not change. ``extend``: and add today's processes of the accepted
     binaries to their baselines.
+    ``untimed``: time nothing: only results and workgroups are judged.
     ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
     ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
     ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
@@ -76,6 +77,7 @@ class Settings:
     case: CaseSettings = CaseSettings()
     full: bool = False
     sparing: bool = False
+    untimed: bool = False
     extend: bool = False
     update_reason: str | None = None
     case_timeout_s: float = 120.0
@@ -94,6 +96,7 @@ class Settings:
             "runtime": self.runtime,
             "target": target,
             "full": str(self.full).lower(),
+            "untimed": str(self.untimed).lower(),
             "extending": str(self.extend).lower(),
             "updating": str(self.update_reason is not None).lower(),
             "update_reason": self.update_reason or "",
@@ -101,6 +104,20 @@ class Settings:
             "selection": self.selection,
             **{field.name: str(getattr(self.case, field.name)) for field in dataclasses.fields(self.case)},
         }
+
+
+def _untimed(option: Callable[[str], Any]) -> bool:
+    """Whether nothing is to be timed, which contradicts whatever needs times."""
+    if not option("kernelperf_untimed"):
+        return False
+    for name, given in (
+        ("--kernelperf-full", option("kernelperf_full")),
+        ("--extend-baselines", option("kernelperf_extend")),
+        ("--update-baselines", option("kernelperf_update") is not None),
+    ):
+        if given:
+            raise UsageError(f"--kernelperf-untimed times nothing, and {name} needs times: leave one of them out")
+    return True
 
 
 def _selection(option: Callable[[str], Any]) -> str:
@@ -147,6 +164,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         case=case,
         full=bool(option("kernelperf_full") or option("kernelperf_extend")),
         extend=bool(option("kernelperf_extend")),
+        untimed=_untimed(option),
         selection=_selection(option),
         update_reason=None if reason is None else _reason(str(reason)),
         case_timeout_s=_number(text["kernelperf_case_timeout_s"], "kernelperf_case_timeout_s", 1.0, 86400.0),

@@ -22,6 +22,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--kernelperf-trace", metavar="WHEN", help="trace a case's arms: regression (the default), never or always"
     )
     group.addoption("--kernelperf-full", action="store_true", help="time cases too whose instructions did not change")
+    group.addoption("--kernelperf-untimed", action="store_true", help="judge results and workgroups; time nothing")
     group.addoption(
         "--update-baselines",
         dest="kernelperf_update",

@@ -115,6 +115,7 @@ class Guard:
             starved_expected=starved_expected(spec),
             update_reason=self.settings.update_reason,
             for_target=target is not None,
+            untimed=self.settings.untimed,
         )
         work = Work(spec, settings, evidence)
         try:
@@ -140,7 +141,7 @@ class Guard:
         if work.evidence.cannot_run:
             return
         self._run(work)
-        if work.spec.mutation_of or not self._recall(work):
+        if work.spec.mutation_of or self.settings.untimed or not self._recall(work):
             return
         with self._machine.shared():
             self._compare_toolchain(work)

@@ -122,6 +122,19 @@ def test_a_busy_machine_does_not_fail_a_case_that_has_nothing_to_compare_with(be
     assert bench.check().decision.verdict is Verdict.INVALID
 
 
+def test_a_run_that_times_nothing_still_judges_results_and_workgroups(bench: Bench) -> None:
+    """A hosted machine's times mean nothing, so none are taken, whatever baselines there are."""
+    bench.accept("plain")
+    bench.settings = dataclasses.replace(bench.settings, untimed=True)
+    bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
+    bench.workers.time_us = slower(3.0)
+    record = bench.check()
+    assert (record.decision.verdict, record.decision.code) == (Verdict.NEW, "untimed")
+    assert (record.time_us, record.measurements) == (None, ())
+    bench.workers.outputs = lambda plan, inputs: {"y": np.asarray(inputs["x"])}
+    assert bench.check().decision.verdict is Verdict.WRONG
+
+
 def test_a_comparison_with_the_replaced_variant_that_was_disturbed_is_not_believed(bench: Bench) -> None:
     """A new case is not blamed; one that is to be stored fails as not measured."""
     bench.settings = dataclasses.replace(bench.settings, update_reason="first")

@@ -60,6 +60,16 @@ def test_an_update_without_reason_differs_from_none() -> None:
 
 
 @pytest.mark.parametrize(
+    "other", [{"kernelperf_full": True}, {"kernelperf_extend": True}, {"kernelperf_update": ""}], ids=str
+)
+def test_what_needs_times_cannot_be_asked_of_a_run_that_takes_none(other: dict[str, Any]) -> None:
+    """Rather than leave baselines as they are in silence."""
+    with pytest.raises(UsageError, match="leave one of them out"):
+        read({"kernelperf_untimed": True} | other)
+    assert read({"kernelperf_untimed": True}).untimed
+
+
+@pytest.mark.parametrize(
     ("ini", "sentence"),
     [
         ({"kernelperf_target": "gfx9999"}, "kernelperf_target is one of gfx1151"),
