@@ -15,6 +15,10 @@ SHORT_HELP = {
     "doctor": "Say whether the guard can run here.",
     "calibrate": "Say how often unchanged code would be blamed here.",
     "drill": "Set each alarm off on purpose.",
+    "ci": "Guard a commit in CI and report.",
+    "acceptance": "Look whether a maintainer accepts a commit.",
+    "propose": "Open a pull request with measured baselines.",
+    "watch": "Keep one issue that says how the box is.",
 }
 """Each command with its line in ``--help``; ``commands/NAME.py`` holds a function of its name.
 

@@ -1,0 +1,36 @@
+"""``kernelperf acceptance``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from pytest_kernelperf import strict_json
+from pytest_kernelperf.atomic_write import write_atomically
+from pytest_kernelperf.ci.acceptance import find_acceptance
+from pytest_kernelperf.ci.against import pull_request_number
+from pytest_kernelperf.ci.client import Client
+from pytest_kernelperf.commands.exit_code import UNUSABLE
+from pytest_kernelperf.errors import KernelperfError
+
+
+@click.command
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True,
+              help="Where the acceptance goes; without one nothing is written.")  # fmt: skip
+def acceptance(output: Path) -> None:
+    """Look whether a maintainer has accepted this pull request's commit, slower or not.
+
+    Reads GITHUB_EVENT_PATH, GITHUB_TOKEN and GITHUB_REPOSITORY.
+    """
+    try:
+        number = pull_request_number(Path(os.environ.get("GITHUB_EVENT_PATH", "")))
+        found = find_acceptance(Client.of(os.environ), number)
+    except KernelperfError as problem:
+        click.echo(str(problem), err=True)
+        sys.exit(UNUSABLE)
+    click.echo(found.sentence)
+    if found.by:
+        write_atomically(output, strict_json.layout(found.document()))
