@@ -36,9 +36,14 @@ class _Commit(msgspec.Struct):
     ref: str = ""
 
 
+class _Label(msgspec.Struct):
+    name: str
+
+
 class _PullRequest(msgspec.Struct):
     head: _Commit
     base: _Commit
+    labels: tuple[_Label, ...] = ()
 
 
 class _MergeGroup(msgspec.Struct):
@@ -58,16 +63,25 @@ class _Payload(msgspec.Struct):
     number: int | None = None
 
 
-def pull_request_number(payload: Path) -> int:
-    """Read the number of an event's pull request.
+class Labelled(Frozen, frozen=True):
+    """A pull request as its event has it: number, SHA of its head, names of its labels."""
+
+    number: int
+    head: str
+    labels: tuple[str, ...]
+
+
+def read_labels(payload: Path) -> Labelled:
+    """Read an event's pull request.
 
     Raises:
         UsageError: the payload cannot be read, or is no pull request's.
     """
-    number = _read(payload).number
-    if number is None:
+    found = _read(payload)
+    if found.number is None or found.pull_request is None:
         raise UsageError(f"the event's payload {payload} is no pull request's")
-    return number
+    pull = found.pull_request
+    return Labelled(found.number, pull.head.sha, tuple(label.name for label in pull.labels))
 
 
 def read_against(event: str, payload: Path | None, commit: str) -> Against:

@@ -16,6 +16,7 @@ from pathlib import Path
 from pytest_kernelperf.ci.against import Against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.pytest_process import plugin_arguments
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 
@@ -23,7 +24,7 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 # does) is not imported instead of the installed one.
 _PATH = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
 _COMMAND = _PATH + "from pytest_kernelperf.cli import main; main()"
-_PYTEST = _PATH + "import pytest; sys.exit(pytest.console_main())"
+_PYTEST = _PATH + "import pytest; sys.exit(pytest.main())"
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def run_job(job: Job, against: Against, arguments: Sequence[str]) -> int:
         _strangers_output(),
     ):
         options = _options(job, against, Path(scratch), environment, parent, yardstick, arguments)
-        code = _run([sys.executable, "-c", _PYTEST, *options, *arguments], job.folder, environment)
+        code = _run([sys.executable, "-c", _PYTEST, *plugin_arguments(), *options, *arguments], job.folder, environment)
     _report(job, environment)
     return code
 

@@ -163,7 +163,7 @@ def _lines(measured: Baseline, present: Path) -> list[str]:
         if old is None:
             lines.append(f"{name}: new, {format_us(case.time_us)} us")
         elif old != case:
-            change = format_change(case.time_us / old.time_us - 1)
+            change = format_change(case.time_us / old.time_us)
             lines.append(f"{name}: {format_us(old.time_us)} → {format_us(case.time_us)} us ({change})")
     gone = sorted(set(before) - {(case.variant, case.tokens) for case in measured.cases})
     return [*lines, *(f"{measured.device_key}, {measured.kernel}: {v} at {t} tokens is gone" for v, t in gone)]

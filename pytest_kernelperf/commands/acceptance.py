@@ -10,8 +10,8 @@ import click
 
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import write_atomically
-from pytest_kernelperf.ci.acceptance import find_acceptance
-from pytest_kernelperf.ci.against import pull_request_number
+from pytest_kernelperf.ci.acceptance import PREFIX, find_acceptance
+from pytest_kernelperf.ci.against import read_labels
 from pytest_kernelperf.ci.client import Client
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
@@ -23,14 +23,22 @@ from pytest_kernelperf.errors import KernelperfError
 def acceptance(output: Path) -> None:
     """Look whether a maintainer has accepted this pull request's commit, slower or not.
 
-    Reads GITHUB_EVENT_PATH, GITHUB_TOKEN and GITHUB_REPOSITORY.
+    Reads GITHUB_EVENT_PATH, GITHUB_TOKEN and GITHUB_REPOSITORY. Where GitHub cannot be asked nothing is accepted.
     """
     try:
-        number = pull_request_number(Path(os.environ.get("GITHUB_EVENT_PATH", "")))
-        found = find_acceptance(Client.of(os.environ), number)
+        pull = read_labels(Path(os.environ.get("GITHUB_EVENT_PATH", "")))
+        if PREFIX + pull.head not in pull.labels:
+            click.echo(f"no label {PREFIX}{pull.head}: nothing is accepted")
+            return
+        client = Client.of(os.environ)
     except KernelperfError as problem:
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)
+    try:
+        found = find_acceptance(client, pull.number)
+    except KernelperfError as problem:
+        click.echo(f"::warning title=kernelperf::nothing is accepted, since GitHub could not be asked: {problem}")
+        return
     click.echo(found.sentence)
     if found.by:
         write_atomically(output, strict_json.layout(found.document()))

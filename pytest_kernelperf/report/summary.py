@@ -67,8 +67,8 @@ def _drift(found: Drift) -> tuple[str, ...]:
 
 def next_commands(run: Run) -> tuple[str, ...]:
     """Return a line per thing to do next: store new baselines, store improved ones."""
-    if run.settings.get("updating") == "true":
-        return ()  # they have just been stored, or refused with a reason
+    if "true" in (run.settings.get("updating"), run.settings.get("untimed")):
+        return ()  # they have just been stored, or refused with a reason; or nothing was to be timed
     counts = Counter(record.decision.verdict for record in run.records)
     selection = one_line(run.settings.get("selection", ""))
     store = " ".join(filter(None, (guard_command(run), selection, "--update-baselines")))
