@@ -246,7 +246,10 @@ def _write_shims(folder: Path) -> dict[str, Path]:
     """Folders that stand for GitHub's own actions, by the very commits that our workflows name."""
     text = "".join(path.read_text() for path in sorted((ROOT / ".github/workflows").glob("*.yml")))
     text += (ROOT / "action.yml").read_text()
-    copy = 'mkdir -p "$TO" && cp -r "$FROM/." "$TO/"'
+    copy = (
+        'mkdir -p "$TO" && cp -r "${FROM%%$\'\\n\'*}/." "$TO/" '
+        '&& find "$TO" \\( -name "*.data" -o -name case.json \\) -delete'
+    )
     bodies = {
         "upload-artifact": ("FROM: ${{ inputs.path }}", "TO: ${{ env.SHIM_ARTIFACTS }}/${{ inputs.name }}", copy),
         "download-artifact": ("FROM: ${{ env.SHIM_ARTIFACTS }}/${{ inputs.name }}", "TO: ${{ inputs.path }}", copy),

@@ -168,7 +168,7 @@ class TestTheIssue:
         assert "a drill's alarm stayed silent" in look(stored(tmp_path, run), "failure").wrong[0]
         drift = Drift(1.06, 1e-4, 0.01, 0.01, 12, 5, 10, True, stored_from="2026-11-30", stored_to="2026-11-30")
         moved = look(stored(tmp_path, msgspec.structs.replace(run, drift=drift)), "success")
-        assert "the machine moved: the accepted binaries of 12 cases are 6.0 % slower" in moved.wrong[0]
+        assert "the machine moved: the accepted binaries of 12 cases are 6 % slower" in moved.wrong[0]
 
 
 def stored(folder: Path, run: Run) -> Path:
