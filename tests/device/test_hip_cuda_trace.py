@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from hip_cuda_stand_in import ask, build_cupti, build_driver
+from hip_cuda_recording import ADD, ADD_TOLD, NODE, NODE_TOLD, traced
+from hip_cuda_stand_in import build_cupti, build_driver
 
 from pytest_kernelperf.errors import RuntimeUnavailable
-from pytest_kernelperf.runtime.cuda import wheel_folders
-
-OPEN = """
-class Dispatch(ctypes.Structure):
-    _fields_ = [(f, ctypes.c_uint64) for f in
-        "start end kernel stream queue correlation thread graph node".split()] + [
-        ("grid", ctypes.c_uint32 * 3), ("block", ctypes.c_uint32 * 3)] + [
-        (f, ctypes.c_uint32) for f in "static dynamic registers scratch".split()]
-hip.kernelperfTraceProblem.restype = hip.kernelperfTraceKernelName.restype = c_char_p
-hip.kernelperfTraceTake.restype = c_size_t
-hip.kernelperfTraceLost.restype = ctypes.c_uint64
-hip.kernelperfTraceStart.argtypes = [c_size_t]
-hip.kernelperfTraceTake.argtypes = [c_void_p, c_size_t]
-hip.kernelperfTraceKernelName.argtypes = [ctypes.c_uint64]
-def start(capacity=0): return hip.kernelperfTraceStart(capacity), hip.kernelperfTraceProblem().decode()
-def stop(): return hip.kernelperfTraceStop(), hip.kernelperfTraceProblem().decode()
-def lost(): return hip.kernelperfTraceLost()
-def kernel(number):
-    found = hip.kernelperfTraceKernelName(number)
-    return found.decode() if found is not None else None
-def take(capacity=100):
-    out = (Dispatch * capacity)()
-    return [out[i] for i in range(hip.kernelperfTraceTake(out, capacity))]
-def told(d):
-    return (kernel(d.kernel), d.start, d.end, d.stream, d.queue, d.correlation, d.graph, d.node, *d.grid, *d.block,
-        d.static, d.dynamic, d.registers, d.scratch)
-def record():
-    assert start() == (0, ""), start()
-    return stop()
-"""
-
-# kind, name, start, end, stream, channel, correlation, graph, node, grid, block, static, dynamic, registers, local
-ADD = "10,_Z3addPKfPfi,1000,2500,7,3,41,0,0,40,1,1,256,1,1,128,4096,32,16"
-NODE = f"10,inject,2600,2900,13,5,42,6,{2**33 + 1},10,2,3,64,4,1,0,0,65535,0"
-ADD_TOLD = ("_Z3addPKfPfi", 1000, 2500, 7, 3, 41, 0, 0, 40, 1, 1, 256, 1, 1, 128, 4096, 32, 16)
-NODE_TOLD = ("inject", 2600, 2900, 13, 5, 42, 6, 2**33 + 1, 10, 2, 3, 64, 4, 1, 0, 0, 65535, 0)
-
 
 UNKNOWN = (
     "failed with CUPTI_ERROR_UNKNOWN (999): NVIDIA's CUPTI documentation says what this driver or GPU does not allow; "
@@ -75,11 +37,6 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cupti(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A stand-in libcupti.so.13."""
     return build_cupti(tmp_path_factory.mktemp("cupti") / "libcupti.so.13")
-
-
-def traced(program: str, driver: Path, cupti: Path, **environment: str) -> Any:
-    """The value that a child prints which records through this CUPTI."""
-    return ask(OPEN + program, driver, KERNELPERF_CUPTI=str(cupti), **environment)
 
 
 @pytest.mark.parametrize(
@@ -387,175 +344,60 @@ def test_a_device_that_failed_while_recording_is_named(driver: Path, cupti: Path
     assert told == (1, "the kernels that were recorded did not end well: CUDA_ERROR_MISALIGNED_ADDRESS")
 
 
-def test_without_a_driver_its_own_sentence_comes(cupti: Path) -> None:
-    """CUPTI is not even opened: that of CUDA 13.2 crashes without a driver."""
-    if Path("/dev/nvidiactl").exists():
-        pytest.skip("this machine has an NVIDIA driver")
-
-    told = ask(
-        OPEN + "s = start()\nprint((s, 'libcupti' in open('/proc/self/maps').read()))",
-        None,
-        KERNELPERF_CUPTI=str(cupti),
-    )
-
-    assert isinstance(told, tuple)
-    (code, sentence), mapped = told
-    assert (code, mapped) == (1, False)
-    assert sentence.endswith("install the NVIDIA driver, or give this container the GPU")
-
-
-FOUND = """
-said = start()
-files = {line.split()[-1] for line in open("/proc/self/maps") if "libcupti" in line}
-print((said, sorted(files)))
+RECORDER = """
+from pathlib import Path
+from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.library import Chosen
+from pytest_kernelperf.runtime.recorder import Recorder
+folder = native_path("hip_cuda/lib")
+device = Device(Chosen("cuda", folder / "libamdhip64.so", folder / "libhiprtc.so")).__enter__()
+recorder = Recorder(device)
 """
 
 
-def skip_where_cupti_is_installed(driver: Path) -> None:
-    """What is looked at later cannot be reached where a toolkit's own CUPTI comes first."""
-    told = ask(OPEN + FOUND, driver, KERNELPERF_NVRTC="/nowhere")
-    assert isinstance(told, tuple)
-    if told[1]:
-        pytest.skip(f"this machine's own CUPTI comes first: {told[1][0]}")
+def test_a_recording_becomes_a_trace_that_is_read_like_any_other(driver: Path, cupti: Path, tmp_path: Path) -> None:
+    """Through the recorder into a file: names with arguments, workgroups, graph nodes, streams, and whose times."""
+    pytest.importorskip("rocm.bindings.hip", reason="hip-python 10 is not installed")
+    program = f"""
+import sqlite3
+from pytest_kernelperf.trace.write import write_trace
+with recorder:
+    pass
+recording = recorder.take(device.facts(), command="a test")
+write_trace(Path({str(tmp_path)!r}) / "a.db", recording)
+rows = sqlite3.connect({str(tmp_path / "a.db")!r}).execute(
+    'select name, start, "end", grid_x, grid_y, workgroup_x, stream_id, queue_id, graph_exec_id, graph_node_id,'
+    ' vgpr_count, static_lds_size, corr_id from kernels').fetchall()
+print((rows, recording.origin, recording.lost))
+"""
+    told = traced(RECORDER + program, driver, cupti, STAND_IN_CUPTI_DROPPED="2", STAND_IN_CUPTI_RECORDS=f"{NODE}|{ADD}")
 
-
-MISSING = (
-    "CUPTI (libcupti.so) was found neither beside NVRTC nor in a CUDA toolkit ($CUDA_HOME, "
-    "$CUDA_PATH, nvcc's, /usr/local/cuda) nor as a wheel nor by the loader: install it with 'pip install "
-    "nvidia-cuda-cupti', or set KERNELPERF_CUPTI to its path"
-)
-
-
-def test_without_cupti_one_sentence_says_where_it_was_looked_for(driver: Path) -> None:
-    """And what to install."""
-    skip_where_cupti_is_installed(driver)
-
-    told = ask(OPEN + FOUND, driver, KERNELPERF_NVRTC="/nowhere")
-
-    assert told == ((1, MISSING), [])
-
-
-@pytest.mark.parametrize(
-    ("variable", "folder"),
-    [
-        ("CUDA_HOME", "extras/CUPTI/lib64"),
-        ("CUDA_HOME", "lib64"),
-        ("CUDA_PATH", "targets/x86_64-linux/lib"),
-        ("KERNELPERF_CUPTI", ""),
-        ("KERNELPERF_CUPTI_WHEELS", ""),
-        ("LD_LIBRARY_PATH", ""),
-    ],
-)
-def test_each_place_is_looked_in(driver: Path, cupti: Path, tmp_path: Path, variable: str, folder: str) -> None:
-    """A toolkit's two places, a wheel's folder, the loader's path, and the setting's folder."""
-    if variable == "LD_LIBRARY_PATH":
-        skip_where_cupti_is_installed(driver)
-    library = tmp_path / folder / "libcupti.so.13"
-    library.parent.mkdir(parents=True, exist_ok=True)
-    library.write_bytes(cupti.read_bytes())
-    (library.parent / "libcupti_static.a").touch()
-    environment = {"KERNELPERF_NVRTC": "/nowhere", variable: str(tmp_path)}
-    if variable == "LD_LIBRARY_PATH":
-        (tmp_path / "libcuda.so.1").symlink_to(driver / "libcuda.so.1")
-
-    told = ask(OPEN + FOUND, tmp_path if variable == "LD_LIBRARY_PATH" else driver, **environment)
-
-    assert told == ((0, ""), [str(library)])
-
-
-def test_the_toolkit_of_nvcc_is_looked_in(driver: Path, cupti: Path, tmp_path: Path) -> None:
-    """Through a link on the PATH, as distributions set it."""
-    library = tmp_path / "cuda/extras/CUPTI/lib64/libcupti.so.13"
-    for file in (library, tmp_path / "cuda/bin/nvcc"):
-        file.parent.mkdir(parents=True)
-    library.write_bytes(cupti.read_bytes())
-    (tmp_path / "cuda/bin/nvcc").touch(0o755)
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/nvcc").symlink_to("../cuda/bin/nvcc")
-
-    told = ask(OPEN + FOUND, driver, KERNELPERF_NVRTC="/nowhere", PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-
-    assert told == ((0, ""), [str(library)])
-
-
-def test_cuptis_wheels_are_found_on_the_search_path(tmp_path: Path) -> None:
-    """Both places that NVIDIA's wheels use; a folder that holds NVRTC alone is none of CUPTI's."""
-    for place in (
-        "one/nvidia/cuda_cupti/lib/libcupti.so.12",
-        "two/nvidia/cu13/lib/libcupti.so.13",
-        "three/nvidia/cu13/lib/libnvrtc.so.13",
-    ):
-        (tmp_path / place).parent.mkdir(parents=True)
-        (tmp_path / place).touch()
-
-    found = wheel_folders([str(tmp_path / name) for name in ("three", "two", "one")], "libcupti")
-
-    assert found == [str(tmp_path / "two/nvidia/cu13/lib"), str(tmp_path / "one/nvidia/cuda_cupti/lib")]
-
-
-def test_a_cupti_that_cannot_be_used_is_passed_over(driver: Path, cupti: Path, tmp_path: Path) -> None:
-    """The highest version of a folder comes first; where it lacks a call, the next one is taken."""
-    build_cupti(tmp_path / "libcupti.so.14", "-DcuptiActivityFlushAll=other")
-    older = tmp_path / "libcupti.so.13"
-    older.write_bytes(cupti.read_bytes())
-
-    assert ask(OPEN + FOUND, driver, KERNELPERF_CUPTI=str(tmp_path)) == ((0, ""), [str(older)])
-
-
-def test_a_cupti_newer_than_the_driver_is_refused(driver: Path, cupti: Path, tmp_path: Path) -> None:
-    """CUDA 13's with a driver of CUDA 12: the sentence says what fits."""
-    settings = {"STAND_IN_DRIVER": "12040", "KERNELPERF_NVRTC": "/nowhere"}
-    reason = f"{cupti} is of CUDA 13, newer than the driver's CUDA 12"
-
-    _, said = traced("print(start())", driver, cupti, **settings)
-    assert said == (
-        f"the CUPTI library that KERNELPERF_CUPTI names cannot be used ({reason}): give the path of libcupti.so, or "
-        "unset it"
+    assert told == (
+        [
+            ("add(float const*, float*, int)", 1000, 2500, 10240, 1, 256, 7, 3, 0, 0, 32, 128, 41),
+            ("inject", 2600, 2900, 640, 8, 64, 13, 5, 6, 2**33 + 1, 65535, 0, 42),
+        ],
+        "cupti",
+        2,
     )
-
-    toolkit = tmp_path / "lib64" / cupti.name
-    toolkit.parent.mkdir()
-    toolkit.write_bytes(cupti.read_bytes())
-    assert ask(OPEN + "print(start())", driver, CUDA_HOME=str(tmp_path), **settings) == (
-        1,
-        f"no CUPTI library here can be used ({toolkit} is of CUDA 13, newer than the driver's CUDA 12): install one of "
-        "the driver's CUDA version with 'pip install nvidia-cuda-cupti-cu12'",
-    )
+    assert (tmp_path / "a.db.json").read_text() == '{"version":1,"origin":"cupti"}\n'
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        "GetVersion",
-        "GetResultString",
-        "ActivityRegisterCallbacks",
-        "ActivityRegisterTimestampCallback",
-        "ActivityEnable",
-        "ActivityDisable",
-        "ActivityFlushAll",
-        "ActivityGetNextRecord",
-        "ActivityGetNumDroppedRecords",
-    ],
-)
-def test_a_cupti_that_lacks_a_call_is_refused(driver: Path, tmp_path: Path, call: str) -> None:
-    """Before anything is recorded, and by its name."""
-    library = build_cupti(tmp_path / "libcupti.so.13", f"-Dcupti{call}=other")
+def test_without_cupti_the_recorder_says_the_librarys_sentence(driver: Path) -> None:
+    """As an error of the device, which a case's note can hold."""
+    pytest.importorskip("rocm.bindings.hip", reason="hip-python 10 is not installed")
+    program = """
+try:
+    recorder.start()
+except KernelperfError as error:
+    print((type(error).__name__, str(error)))
+"""
+    name, said = traced(RECORDER + program, driver, Path("/nowhere/libcupti.so"))
 
-    _, said = traced("print(start())", driver, library)
-
-    assert f"({library} has no cupti{call})" in said
-
-
-def test_a_cupti_of_another_name_is_refused(driver: Path, cupti: Path, tmp_path: Path) -> None:
-    """Only by its name do others see in the process's mappings that it is traced; a link does not hide it."""
-    hidden = tmp_path / "tracer.so"
-    hidden.write_bytes(cupti.read_bytes())
-    link = tmp_path / "libcupti.so.13"
-    link.symlink_to(hidden)
-
-    _, said = traced("print(start())", driver, link)
-
-    assert f"({hidden} is not called libcupti.so)" in said
+    assert name == "DeviceError"
+    library = "the CUPTI library that KERNELPERF_CUPTI names cannot be used (/nowhere"
+    assert said.startswith(f"the cuda runtime cannot start recording: {library}")
 
 
 def test_a_process_that_recorded_is_never_called_untraced_again(driver: Path, cupti: Path) -> None:
