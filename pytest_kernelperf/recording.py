@@ -37,17 +37,25 @@ Dispatches = NDArray[Any]
 
 
 @dataclass(frozen=True)
+class RecordedKernel:
+    """A kernel by its symbol in the code object, and as the source writes it: ``scale<float>(float*, int)``."""
+
+    symbol: str
+    name: str
+
+
+@dataclass(frozen=True)
 class Recording:
     """What one process recorded on one device.
 
-    ``dispatches`` are in order of ``start_ns``; ``kernels`` has the symbol of each kernel number in them, and
+    ``dispatches`` are in order of ``start_ns``; ``kernels`` has the names of each kernel number in them, and
     ``lost`` says how many more there were. ``origin`` is who took the times: ``cpu``, or ``cupti``.
     """
 
     origin: str
     device: DeviceFacts
     dispatches: Dispatches
-    kernels: Mapping[int, str]
+    kernels: Mapping[int, RecordedKernel]
     command: str
     pid: int
     lost: int = 0

@@ -15,8 +15,9 @@ import numpy as np
 
 from pytest_kernelperf.errors import DeviceError, RuntimeUnavailable
 from pytest_kernelperf.model import DeviceFacts
-from pytest_kernelperf.recording import DISPATCH, Dispatches, Recording
+from pytest_kernelperf.recording import DISPATCH, Dispatches, RecordedKernel, Recording
 from pytest_kernelperf.runtime.hip import Device
+from pytest_kernelperf.runtime.name import demangle
 
 MOST_DISPATCHES = 1 << 21
 CHUNK_DISPATCHES = 1 << 14
@@ -101,9 +102,10 @@ class Recorder:
         dispatches = np.concatenate(chunks)
         return dispatches[np.argsort(dispatches["start_ns"], kind="stable")]
 
-    def _name(self, number: int) -> str:
+    def _name(self, number: int) -> RecordedKernel:
         name: bytes | None = self._call("kernelperfTraceKernelName", number)
-        return name.decode(errors="replace") if name is not None else ""
+        symbol = name.decode(errors="replace") if name is not None else f"unknown_kernel_{number}"
+        return RecordedKernel(symbol, demangle(symbol))
 
     def _call(self, name: str, *arguments: object) -> Any:
         return self._functions[name](*arguments)

@@ -1,4 +1,5 @@
-"""Where a trace comes from: ``A.db.json`` beside ``A.db`` tells; without it, rocprofv3 recorded it.
+"""Where a trace comes from: ``A.db.json`` beside ``A.db`` tells, or the metadata of a trace that we wrote ourselves;
+where neither does, rocprofv3 recorded it.
 
 Profilers make small things longer, so times of different origin are never compared.
 """
@@ -11,11 +12,13 @@ import msgspec
 
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.errors import TraceError
-from pytest_kernelperf.trace.file import shown
+from pytest_kernelperf.trace.file import columns_of, find_files, open_trace, shown
 
 VERSION = 1
 PROFILER = "rocprofv3"
 UNTRACED = "untraced"
+ORIGIN_TAG = "kernelperf_origin"
+"""Of the row in ``rocpd_metadata`` that says it too: a sidecar is easily left behind when a trace is copied."""
 MOST_BYTES = 1_000_000
 
 
@@ -38,11 +41,13 @@ def read_origin(path: Path) -> str:
     """Return a trace's origin.
 
     Raises:
-        TraceError: its sidecar cannot be used.
+        TraceError: its sidecar cannot be used, or there is none and the trace cannot be read.
     """
     beside = sidecar(path)
-    if path.is_dir() or not beside.exists():
-        return PROFILER
+    if path.is_dir():
+        return " and ".join(sorted({read_origin(one) for one in find_files(path)}))
+    if not beside.exists():
+        return _read_metadata(path)
     try:
         with beside.open("rb") as file:
             data = file.read(MOST_BYTES)
@@ -53,6 +58,15 @@ def read_origin(path: Path) -> str:
     if found.version != VERSION:
         raise TraceError(f"{shown(beside)} has version {found.version}, known is {VERSION}: {advice}")
     return strict_json.one_line(found.origin)[:100]
+
+
+def _read_metadata(path: Path) -> str:
+    with open_trace(path) as connection:
+        if not {"tag", "value"} <= columns_of(connection, "rocpd_metadata"):
+            return PROFILER
+        query = "SELECT value FROM rocpd_metadata WHERE tag = ? AND typeof(value) = 'text'"
+        row = connection.execute(query, (ORIGIN_TAG,)).fetchone()
+    return strict_json.one_line(row[0])[:100] if row else PROFILER
 
 
 def check_comparable(path_a: str, origin_a: str, path_b: str, origin_b: str) -> None:

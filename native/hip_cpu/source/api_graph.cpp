@@ -35,7 +35,7 @@ Graph* graph_of(void* handle) {
 // The pace of all graph nodes of the same code and shape: arms that run the same instructions run them alike.
 Pace* pace_of(const KernelCall& call) {
     static auto* all = new std::unordered_map<std::string, std::unique_ptr<Pace>>;
-    std::string key = *call.identity;
+    std::string key = call.kernel->identity;
     key.append(reinterpret_cast<const char*>(&call.launch), sizeof call.launch);
     std::unique_ptr<Pace>& found = (*all)[key];
     if (!found) found = std::make_unique<Pace>();
@@ -48,7 +48,9 @@ int instantiate(void** executable, void* handle) {
     const std::lock_guard<std::mutex> lock(mutex);
     const Graph* graph = graph_of(handle);
     if (graph == nullptr) return invalid_value;
+    static std::uint64_t instantiated = 0;
     auto* made = new GraphOp;
+    made->number = ++instantiated;
     made->ops = graph->ops;
     for (Op& op : made->ops)
         if (auto* kernel = std::get_if<KernelCall>(&op)) kernel->pace = pace_of(*kernel);
@@ -71,7 +73,7 @@ int launch(void* executable, void* stream_handle) {
         graph->release();
         return not_supported;
     }
-    return submit(stream, graph);
+    return submit(stream, GraphLaunch{graph, launcher()});
 }
 
 int node_type(const Op& op) {

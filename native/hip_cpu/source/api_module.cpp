@@ -87,7 +87,8 @@ int launch(void* handle, Dim3 grid, Dim3 block, unsigned shared_bytes, void* str
                                            std::to_string(function->shared_bytes) + " of static are more than the " + std::to_string(max_shared_bytes) + " that a workgroup can have");
     KernelCall call;
     call.thunk = function->thunk;
-    call.identity = &function->identity;
+    call.kernel = function->known;
+    call.launcher = launcher();
     call.pace = &function->pace;
     call.groups = std::uint64_t{grid.x} * grid.y * grid.z;
     call.launch = {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared_bytes, 0, run_groups};

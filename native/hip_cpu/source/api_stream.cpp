@@ -15,7 +15,8 @@ bool is_null(void* handle) { return reinterpret_cast<std::uintptr_t>(handle) <= 
 
 int create(void** handle, unsigned flags, int priority) {
     if (handle == nullptr || flags > stream_non_blocking) return invalid_value;
-    auto stream = std::make_shared<Stream>(flags, std::clamp(priority, -1, 1));
+    static std::atomic<std::uint64_t> created{0};
+    auto stream = std::make_shared<Stream>(flags, std::clamp(priority, -1, 1), created.fetch_add(1) + 1);
     stream->start();
     *handle = add_stream(std::move(stream));
     return success;

@@ -108,8 +108,7 @@ private:
     void* memory_ = MAP_FAILED;
 };
 
-std::string kernel_name(const std::string& identity) {
-    const std::string symbol = identity.substr(identity.find('/') + 1);
+std::string kernel_name(const std::string& symbol) {
     int status = 1;
     char* const readable = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
     const std::string name = status == 0 ? readable : symbol;
@@ -158,7 +157,7 @@ __attribute__((noinline)) Caught* prepare_thread() {
 
 __attribute__((noinline)) void report_fault(const KernelCall& call, const Caught& fault) {
     const bool of_memory = fault.signal == SIGSEGV || fault.signal == SIGBUS;
-    report(of_memory ? illegal_address : launch_failure, "kernel " + kernel_name(*call.identity) + ": " + sentence(fault, call.launch.shared_bytes));
+    report(of_memory ? illegal_address : launch_failure, "kernel " + kernel_name(call.kernel->name) + ": " + sentence(fault, call.launch.shared_bytes));
     abandon_groups();
 }
 

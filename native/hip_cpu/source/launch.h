@@ -8,6 +8,7 @@
 #include <string>
 
 #include "group.h"
+#include "recording.h"
 
 namespace kp {
 
@@ -38,7 +39,8 @@ struct Pace {
 
 struct KernelCall {
     Thunk thunk = nullptr;
-    const std::string* identity = nullptr;  // which code of which module's bytes, kept by its module
+    const KnownKernel* kernel = nullptr;
+    Launcher launcher;
     Launch launch{};
     std::uint64_t groups = 0;
     Pace* pace = nullptr;  // the kernel's, kept by its module; a graph's nodes have one for their code and shape
@@ -54,7 +56,8 @@ struct KernelCall {
     KernelCall(const KernelCall& other) { *this = other; }
     KernelCall& operator=(const KernelCall& other) {
         thunk = other.thunk;
-        identity = other.identity;
+        kernel = other.kernel;
+        launcher = other.launcher;
         launch = other.launch;
         groups = other.groups;
         pace = other.pace;

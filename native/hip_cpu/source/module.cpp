@@ -155,7 +155,6 @@ Function* Module::function(const std::string& name) {
     if (thunk == nullptr) return nullptr;
     auto made = std::make_unique<Function>();
     made->name = name;
-    made->identity = content_ + "/" + name;
     made->thunk = reinterpret_cast<Thunk>(thunk);
     std::size_t bytes = 0;
     if (const void* table = symbol(parameters_prefix + name, &bytes)) {
@@ -166,6 +165,7 @@ Function* Module::function(const std::string& name) {
     if (const void* bounds = symbol(bounds_prefix + name, nullptr))
         if (const unsigned most = *static_cast<const unsigned*>(bounds); most != 0) made->max_threads = std::min(made->max_threads, most);
     if (const auto found_shared = static_shared_.find(name); found_shared != static_shared_.end()) made->shared_bytes = found_shared->second;
+    made->known = know_kernel(content_ + "/" + name, name, made->shared_bytes);
     for (const Parameter& p : made->parameters) {
         const std::uint32_t alignment = p.alignment != 0 ? p.alignment : 1;
         made->argument_bytes = (made->argument_bytes + alignment - 1) / alignment * alignment;

@@ -20,7 +20,7 @@ struct Parameter {
 
 struct Function {
     std::string name;
-    std::string identity;  // the same for the same kernel of the same bytes
+    const KnownKernel* known = nullptr;
     Thunk thunk = nullptr;
     std::vector<Parameter> parameters;
     std::vector<std::uint32_t> offsets;  // of each parameter in the packed buffer

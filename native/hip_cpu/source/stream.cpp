@@ -32,7 +32,7 @@ void fill(const FillOp& op) {
 bool Record::done() const { return stream->completed() >= ticket; }
 void Record::wait() const { stream->wait(ticket); }
 
-Stream::Stream(unsigned flags_, int priority_) : flags(flags_), priority(priority_) { incoming_.reserve(256); }
+Stream::Stream(unsigned flags_, int priority_, std::uint64_t number_) : flags(flags_), priority(priority_), number(number_) { incoming_.reserve(256); }
 
 void Stream::start() {
     // The thread keeps its stream alive: records in its own queue may hold the last reference.
@@ -103,7 +103,8 @@ void Stream::serve() {
 
 void Stream::perform(Op& op) {
     if (auto* kernel = std::get_if<KernelCall>(&op)) {
-        execute(*kernel);
+        if (recording()) execute_recorded(*kernel, kernel->launcher, {number});
+        else execute(*kernel);
     } else if (auto* copy = std::get_if<CopyOp>(&op)) {
         std::memmove(copy->target, copy->source, copy->bytes);
     } else if (auto* rows = std::get_if<Copy2DOp>(&op)) {
@@ -117,14 +118,20 @@ void Stream::perform(Op& op) {
         waiting->stream->wait(waiting->ticket);
     } else if (auto* host = std::get_if<HostOp>(&op)) {
         host->function(host->data);
-    } else if (auto* graph = std::get_if<GraphOp*>(&op)) {
-        replay(**graph);
-        (*graph)->release();
+    } else if (auto* graph = std::get_if<GraphLaunch>(&op)) {
+        replay(*graph);
+        graph->graph->release();
     }
 }
 
-void Stream::replay(GraphOp& graph) {
-    for (Op& op : graph.ops) perform(op);
+void Stream::replay(GraphLaunch& launch) {
+    std::uint64_t node = 0;
+    for (Op& op : launch.graph->ops) {
+        ++node;
+        auto* kernel = std::get_if<KernelCall>(&op);
+        if (kernel != nullptr && recording()) execute_recorded(*kernel, launch.launcher, {number, launch.graph->number, node});
+        else perform(op);
+    }
 }
 
 // --- all streams -------------------------------------------------------------------------------
@@ -134,7 +141,7 @@ namespace {
 struct Registry {
     std::mutex mutex;
     std::unordered_map<void*, std::shared_ptr<Stream>> streams;
-    const std::shared_ptr<Stream> null = std::make_shared<Stream>(0, 0);
+    const std::shared_ptr<Stream> null = std::make_shared<Stream>(0, 0, 0);
     Registry() { null->start(); }
 };
 

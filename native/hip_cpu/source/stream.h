@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "launch.h"
+#include "recording.h"
 
 namespace kp {
 
@@ -57,11 +58,16 @@ struct HostOp {
 };
 struct EmptyOp {};
 struct GraphOp;
+struct GraphLaunch {
+    GraphOp* graph;
+    Launcher launcher;
+};
 
-using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, HostOp, EmptyOp, GraphOp*>;
+using Op = std::variant<KernelCall, CopyOp, Copy2DOp, FillOp, RecordOp, WaitOp, HostOp, EmptyOp, GraphLaunch>;
 
 // An instantiated graph: operations in an order that keeps their dependencies.
 struct GraphOp {
+    std::uint64_t number = 0;  // in order of instantiation, from 1
     std::vector<Op> ops;
     std::atomic<int> uses{1};  // the handle and each launch under way
     void release() {
@@ -85,7 +91,7 @@ struct Capture {
 
 class Stream : public std::enable_shared_from_this<Stream> {
 public:
-    Stream(unsigned flags, int priority);
+    Stream(unsigned flags, int priority, std::uint64_t number);
 
     void start();
     void retire();  // end its thread once all is done; nothing may be pushed any more
@@ -98,13 +104,14 @@ public:
 
     const unsigned flags;
     const int priority;
+    const std::uint64_t number;  // in order of creation, from 1; 0 is the null stream
     std::atomic<std::uint64_t> null_seen{0};       // the null stream's ticket this stream already waits for
     std::shared_ptr<Capture> capture;   // while capturing; guarded by the API lock in api_stream.cpp
 
 private:
     void serve();
     void perform(Op& op);
-    void replay(GraphOp& graph);
+    void replay(GraphLaunch& launch);
 
     std::mutex mutex_;
     std::condition_variable done_;
