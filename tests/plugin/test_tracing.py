@@ -1,0 +1,147 @@
+"""A slowed kernel's traces, through the whole plugin: the verdict first, then both arms, and files that open."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import stand_in_rocprofv3
+
+CASE = "[strided-8]"
+FOLDER = Path(".kernelperf/traces/scale-strided-8")
+
+# On a machine without an AMD GPU the cpu runtime runs the kernels; who records them is the only thing put in its place.
+CONFTEST = """
+from pathlib import Path
+from pytest_kernelperf.replay.taking import Rocprofv3
+from pytest_kernelperf.session import tracing
+
+tracing.recorder_for = lambda device, stated, environment: Rocprofv3(Path({library!r}), stated, environment)
+"""
+
+
+@pytest.fixture
+def slowed(stored: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A project with baselines whose strided kernel was changed, and takes a fifth longer by the scripted clock.
+
+    Temporary files of everything that it runs go to its folder ``tmp``.
+    """
+    stored.replace("scale.hip", "i += threads) y[i] = factor * x[i];", "i += threads) y[i] = factor * x[i] + 0.0f * n;")
+    stored.set_times({"match": {"arm": "head"}, "us": 12.0, "noise_ratio": 0.001}, {"match": {}, "us": 10.0})
+    (stored.path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(stored.path / "tmp"))
+    return stored
+
+
+def record_with_stand_in(project: Any, misbehaviour: str = "") -> None:
+    """Have the project's replays recorded by the stand-in for rocprofv3."""
+    library = stand_in_rocprofv3.install(project.path / "rocm", misbehaviour)
+    project.child.write("conftest.py", CONFTEST.format(library=str(library)))
+
+
+def record_of(project: Any, case: str = "strided-8") -> dict[str, Any]:
+    """The record of a case in the last run file."""
+    (record,) = [
+        one for one in project.run_file()["records"] if f"{one['case']['variant']}-{one['case']['tokens']}" == case
+    ]
+    found: dict[str, Any] = record
+    return found
+
+
+def count_kernels(path: Path) -> int:
+    """What anybody's SQLite finds in a trace."""
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        (count,) = database.execute("SELECT count(*) FROM kernels").fetchone()
+    database.close()
+    return int(count)
+
+
+def test_a_regression_is_traced_under_rocprofv3(slowed: Any) -> None:
+    """Claim: with -x too, the failing case has both arms' traces, of real replays; nothing else is left anywhere."""
+    record_with_stand_in(slowed)
+    result = slowed.guard("--kernelperf-trace=regression", "-x", "-k", CASE)
+    record = record_of(slowed)
+    assert record["decision"]["verdict"] == "regressed"
+    trace = record["trace"]
+    assert (trace["origin"], trace["notes"]) == ("rocprofv3", [])
+    assert [arm["arm"] for arm in trace["arms"]] == ["head", "baseline"]
+    assert [kernel["name"] for kernel in trace["arms"][0]["kernels"]] == ["scale_strided"]
+    assert len(trace["arms"][0]["spans"]) == 2
+    result.stdout.fnmatch_lines(["*traced times (rocprofv3) say why*", "*scale_strided*head*5*", "*trace of head*"])
+    folder = slowed.path / FOLDER
+    names = ["baseline.db", "case.json", "case.json.data", "head.db", "timeline.svg"]
+    assert sorted(path.name for path in folder.iterdir()) == names
+    assert [count_kernels(folder / f"{arm}.db") for arm in ("head", "baseline")] == [5, 5]
+    assert list((slowed.path / "tmp").iterdir()) == []
+
+
+@pytest.mark.weekly
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_an_ended_run_leaves_no_replay(slowed: Any, plugin_arguments: tuple[str, ...], number: signal.Signals) -> None:
+    """Claim: however a run ends while a profiler hangs, profiler and replay are gone with it; what was judged before
+    is written where the run could still write."""
+    record_with_stand_in(slowed, "hangs_after")
+    command = [sys.executable, "-m", "pytest", *plugin_arguments, "--kernelperf", "--kernelperf-runtime=cpu"]
+    process = subprocess.Popen(
+        [*command, "-k", f"{CASE} or [strided-1]"],
+        cwd=slowed.path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        wait_until(lambda: bool(replays(slowed.path)))
+        os.kill(process.pid, number)
+        process.wait(60)
+    finally:
+        process.kill()
+    wait_until(lambda: not replays(slowed.path))
+    if number is not signal.SIGKILL:
+        assert process.returncode == pytest.ExitCode.INTERRUPTED
+        assert not list((slowed.path / ".kernelperf" / "traces").glob("*/.*"))
+        assert list((slowed.path / "tmp").iterdir()) == []
+
+
+@pytest.mark.weekly
+def test_a_hanging_profiler_costs_its_time_once(slowed: Any) -> None:
+    """Claim: both sizes regress as they would without traces, in xdist's workers too; the first is waited for."""
+    record_with_stand_in(slowed, "hangs_before")
+    result = slowed.guard("--kernelperf-trace=regression", "-n", "1", "-o", "kernelperf_case_timeout_s=10")
+    assert slowed.verdicts()["strided-8"] == "regressed"
+    assert slowed.verdicts()["plain-8"] == "identical"
+    assert record_of(slowed, "strided-1")["trace"]["notes"] == [
+        "head: rocprofv3 did not end within 10 s and was stopped",
+        "baseline: not traced: rocprofv3 did not come to an end before in this run",
+    ]
+    assert record_of(slowed)["trace"]["notes"] == ["not traced: rocprofv3 did not come to an end before in this run"]
+    result.stdout.fnmatch_lines(["*not traced: rocprofv3 did not come to an end before*"])
+
+
+def replays(project: Path) -> list[str]:
+    """The command lines of all processes that run the project's profiler or replay."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            try:
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            except OSError:
+                continue
+            if f"{project}/rocm/bin/rocprofv3 --kernel-trace" in line or f"replay.program {project}" in line:
+                found.append(line)
+    return found
+
+
+def wait_until(condition: Any, limit_s: float = 60.0) -> None:
+    """Wait for a condition to come true."""
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come true"
+        time.sleep(0.05)
