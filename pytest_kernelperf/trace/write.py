@@ -101,7 +101,7 @@ class _Writer:
             "info_process",
             "id nid ppid pid init fini start end command",
             [(recording.pid, self._node, os.getppid() if recording.pid == os.getpid() else 0, recording.pid, start_ns,
-              end_ns, start_ns, end_ns, recording.command)],
+              end_ns, start_ns, end_ns, _plain(recording.command))],
         )  # fmt: skip
         device = recording.device
         extra = {"node_id": GPU, "cu_count": device.compute_units, "wave_front_size": device.warp_size,
@@ -145,10 +145,11 @@ class _Writer:
         rows = []
         for number, place in zip(numbers.tolist(), first.tolist(), strict=True):
             kernel, one = self._recording.kernels[number], dispatches[place]
-            names = {"kernel_id": number, "formatted_kernel_name": kernel.name, "demangled_kernel_name": kernel.name,
-                     "truncated_kernel_name": truncated(kernel.name)}  # fmt: skip
+            symbol, name = _plain(kernel.symbol), _plain(kernel.name)
+            names = {"kernel_id": number, "formatted_kernel_name": name, "demangled_kernel_name": name,
+                     "truncated_kernel_name": truncated(name)}  # fmt: skip
             rows.append((
-                number, self._node, pid, CODE_OBJECT, f"{kernel.symbol}.kd", kernel.name, 0, 0, 0,
+                number, self._node, pid, CODE_OBJECT, f"{symbol}.kd", name, 0, 0, 0,
                 int(one["static_shared_bytes"]), int(one["scratch_bytes"]), 0, int(one["registers"]), 0,
                 json.dumps(names),
             ))  # fmt: skip
@@ -242,6 +243,11 @@ def _signed(numbers: Dispatches) -> NDArray[np.int64]:
 def _numbers(values: NDArray[np.int64]) -> list[int]:
     found: list[int] = np.unique(values).tolist()
     return found
+
+
+def _plain(text: str) -> str:
+    """Text that UTF-8 has: a command line's stray bytes come as halves of characters, which SQLite refuses."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _new_guid() -> str:
