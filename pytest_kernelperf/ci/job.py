@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import re
 import secrets
@@ -25,6 +26,13 @@ _SHA = re.compile(r"[0-9a-f]{40}")
 _PATH = "import sys; sys.path[:] = [folder for folder in sys.path if folder]; "
 _COMMAND = _PATH + "from pytest_kernelperf.cli import main; main()"
 _PYTEST = _PATH + "import pytest; sys.exit(pytest.main())"
+
+
+def _has(command: str) -> bool:
+    return importlib.util.find_spec(f"pytest_kernelperf.commands.{command}") is not None
+
+
+_HAS_PLANS = _has("plans")
 
 
 @dataclass(frozen=True)
@@ -107,16 +115,24 @@ def _options(
     if yardstick is not None:
         # A commit without baselines has none: those of the change must not take their place.
         (yardstick / job.baselines).mkdir(parents=True, exist_ok=True)
-        options.append(f"--kernelperf-baselines={yardstick / job.baselines}")
-    if parent is not None and (plans := _plans(job, parent, scratch / "parent.plans", environment, arguments)):
+        options += _from_elsewhere(yardstick / job.baselines)
+    if (
+        parent is not None
+        and _HAS_PLANS
+        and (plans := _plans(job, parent, scratch / "parent.plans", environment, arguments))
+    ):
         options.append(f"--kernelperf-parent={plans}")
-    if job.acceptance:
+    if job.acceptance and _HAS_PLANS:
         file = scratch / "acceptance.json"
         file.write_text(job.acceptance, encoding="utf-8")
         options.append(f"--kernelperf-accept={file}")
-    if against.new_limit_days is not None:
+    if against.new_limit_days is not None and _HAS_PLANS:
         options.append(f"--kernelperf-new-limit-days={against.new_limit_days}")
     return options
+
+
+def _from_elsewhere(baselines: Path) -> list[str]:
+    return [f"--kernelperf-baselines={baselines}"] if _HAS_PLANS else ["-o", f"kernelperf_baselines={baselines}"]
 
 
 def _plans(job: Job, tree: Path, file: Path, environment: Mapping[str, str], arguments: Sequence[str]) -> Path | None:
@@ -140,6 +156,8 @@ def _report(job: Job, environment: Mapping[str, str]) -> None:
         _say("::error title=kernelperf::the guard wrote no run file: the log says why")
         return
     for report in ("summary", "annotations"):
+        if not _has(report):
+            continue
         _run([sys.executable, "-c", _COMMAND, report, str(file)], job.folder, environment)
 
 

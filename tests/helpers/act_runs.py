@@ -74,6 +74,11 @@ SLOWED = {"kernels/scale.hip": SOURCE.replace("TURNS", "4")}
 WRONG = {"kernels/scale.hip": SOURCE.replace("TURNS", "1").replace("y[i] = value", "y[i] = value + 1.0f")}
 
 
+def act() -> str | None:
+    """Where act is, beside this Python or on the path."""
+    return shutil.which("act", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
+
+
 def clock(**us: float) -> str:
     """A clock's script: microseconds a round by arm; 10 for all others."""
     rules: list[dict[str, Any]] = [
@@ -116,6 +121,8 @@ class Repository:
     def __post_init__(self) -> None:
         self.origin = self.folder / "origin"
         self.shims = _write_shims(self.folder / "shims")
+        if self.origin.exists():
+            return  # a copy of another one's
         self.origin.mkdir(parents=True)
         self.git("init", "--quiet", "--initial-branch=main")
         for name in (".github", "action.yml", "scripts/action"):
@@ -132,12 +139,9 @@ class Repository:
 
     def commit(self, files: dict[str, str], message: str, branch: str = "main", start: str = "") -> str:
         """Write files and commit them on a branch, which begins at ``start`` if it is new; return the SHA."""
-        known = self.git("branch", "--list", branch)
-        if branch == "main" or known:
-            self.git("symbolic-ref", "HEAD", f"refs/heads/{branch}")
-            if known:
-                self.git("reset", "--quiet", "--hard", branch)
-        else:
+        if self.git("branch", "--list", branch):
+            self.git("checkout", "--quiet", branch)
+        elif self.git("branch", "--list"):
             self.git("checkout", "--quiet", "-b", branch, start or "main")
         for name, text in files.items():
             path = self.origin / name
@@ -147,16 +151,16 @@ class Repository:
         self.git("commit", "--quiet", "--allow-empty", "-m", message)
         return self.git("rev-parse", "HEAD")
 
-    def store_baselines(self, reason: str = "first") -> str:
-        """Measure what main has, as a maintainer does at home, and commit its baselines."""
-        self.git("checkout", "--quiet", "main")
+    def store_baselines(self, reason: str = "first", times: str = "", branch: str = "main") -> str:
+        """Measure what a branch has, as somebody does at home, and commit its baselines there."""
+        self.git("checkout", "--quiet", branch)
         command = [sys.executable, "-m", "pytest", *_plugin(), "--kernelperf", "--kernelperf-runtime=cpu", "kernels"]
         command += [f"--update-baselines={reason}", "-q", "-p", "no:cacheprovider"]
-        variables = {**self._variables(clock()), "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = {**self._variables(times or clock()), "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(command, cwd=self.origin, env=variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
         shutil.rmtree(self.origin / ".kernelperf")
-        return self.commit({}, "Baselines")
+        return self.commit({}, "Baselines", branch)
 
     def payload(self, number: int, head: str, branch: str, action: str = "synchronize", **more: Any) -> dict[str, Any]:
         """The payload of a pull request's event, as GitHub has it, cut to what anybody reads of it."""
@@ -199,12 +203,10 @@ class Repository:
         artifacts.mkdir(exist_ok=True)
         event_file = self.folder / f"event-{self.runs}.json"
         event_file.write_text(json.dumps(payload))
-        act = shutil.which("act", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-        assert act is not None
         variables = self._variables(times) | {"SHIM_ARTIFACTS": str(artifacts), "GITHUB_API_URL": self.api, **more}
         passed = {name: value for name, value in variables.items() if name not in ("PATH", "HOME")}
         command = [
-            act, event, "--json", "--no-cache-server", "--eventpath", str(event_file),
+            str(act()), event, "--json", "--no-cache-server", "--eventpath", str(event_file),
             "--secret", "GITHUB_TOKEN=token-of-the-job", "--workflows", str(clone / ".github" / "workflows" / workflow),
             "--platform", "ubuntu-24.04=-self-hosted", "--platform", "self-hosted=-self-hosted",
             *(f"--local-repository={action}={folder}" for action, folder in self.shims.items()),
