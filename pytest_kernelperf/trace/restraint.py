@@ -30,7 +30,7 @@ FUNCTIONS = frozenset(
 
 ROOTS = frozenset(
     {"kernels", "rocpd_kernel_dispatch", "rocpd_info_agent", "rocpd_info_kernel_symbol", "rocpd_info_process",
-     "rocpd_info_queue", "rocpd_info_stream"}
+     "rocpd_info_queue", "rocpd_info_stream", "rocpd_metadata"}
 )  # fmt: skip
 """What this package reads, as far as a file has it."""
 

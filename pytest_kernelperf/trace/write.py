@@ -246,8 +246,8 @@ def _numbers(values: NDArray[np.int64]) -> list[int]:
 
 
 def _plain(text: str) -> str:
-    """Text that UTF-8 has: a command line's stray bytes come as halves of characters, which SQLite refuses."""
-    return text.encode("utf-8", "replace").decode()
+    """Text that SQLite has: a command line's stray bytes come as halves of characters, and NUL ends its JSON texts."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "?")
 
 
 def _new_guid() -> str:
