@@ -52,7 +52,8 @@ def perfetto_parts(dispatches: Dispatches) -> Iterator[str]:
 def _joined(events: Iterable[dict[str, object]]) -> Iterator[str]:
     separator = ""
     for event in events:
-        yield separator + json.dumps(event)
+        # As it is: Perfetto refuses a whole file for one letter beyond 16 bits that is escaped (\ud83d\ude42).
+        yield separator + json.dumps(event, ensure_ascii=False)
         separator = ",\n"
 
 

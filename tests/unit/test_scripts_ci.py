@@ -35,11 +35,16 @@ def install(folder: Path, *, user: int = 0, installed: tuple[str, ...] = (), wit
     for name in ("env", "true", "bash"):
         (tools / name).symlink_to(f"/usr/bin/{name}")
     heading = f'set -euo pipefail; scratch={folder}; heading() {{ echo "--- $*"; }}'
-    program = f"{heading}\n{function[0]}\ninstall_optional_tools"
+    program = f"{heading}\n{function[0]}\ninstall_optional_tools {' '.join(PACKAGES)}"
     environment = {"PATH": str(tools), "PLAY": str(folder)}
     done = subprocess.run(["/bin/bash", "-c", program], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_the_script_asks_for_these_packages() -> None:
+    """Before any piece runs."""
+    assert f"\ninstall_optional_tools {' '.join(PACKAGES)}\n" in SCRIPT.read_text()
 
 
 def calls(folder: Path) -> list[str]:
