@@ -73,7 +73,7 @@ def run(project: Project, runtime: str, environment: dict[str, str], *more: str)
     """Guard the project once; return what was counted."""
     project.forget_counts()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "counting", "-p", "no:cacheprovider", *plugin_arguments()]
-    command += ["--kernelperf", f"--kernelperf-runtime={runtime}", *more]
+    command += ["--kernelperf", f"--kernelperf-runtime={runtime}", "--kernelperf-trace=never", *more]
     paths = os.pathsep.join([str(project.folder), environment["PYTHONPATH"]])
     result = subprocess.run(
         command,

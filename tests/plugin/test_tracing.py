@@ -83,6 +83,35 @@ def test_a_regression_is_traced_under_rocprofv3(slowed: Any) -> None:
 
 
 @pytest.mark.weekly
+@pytest.mark.parametrize("parallel", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_the_cpu_runtime_records_a_regression_by_itself(slowed: Any, parallel: tuple[str, ...]) -> None:
+    """Claim: real replays, recorded by the runtime, stand side by side; SQLite and kernelperf trace open the files,
+    and the kept case can be replayed by hand."""
+    result = slowed.guard(*parallel, "-k", f"{CASE} or [plain-8]", "--kernelperf-trace=always")
+    trace, well = record_of(slowed)["trace"], record_of(slowed, "plain-8")["trace"]
+    assert record_of(slowed)["decision"]["verdict"] == "regressed"
+    assert [arm["arm"] for arm in trace["arms"]] == ["head", "baseline"]
+    assert [arm["arm"] for arm in well["arms"]] == ["head"]
+    assert (trace["origin"], trace["notes"], well["notes"]) == ("cpu", [], [])
+    for arm in trace["arms"]:
+        (kernel,) = arm["kernels"]
+        assert (kernel["name"], kernel["calls"], kernel["workgroups"]) == ("scale_strided", 5, [64])
+        assert len(arm["spans"]) == 2
+    result.stdout.fnmatch_lines(["*traced times (cpu) say why*", "*scale_strided*head*5*"])
+    folder = slowed.path / FOLDER
+    files = [folder / "baseline.db", folder / "head.db"]
+    assert [count_kernels(path) for path in files] == [5, 5]
+    assert slowed.command("trace", *map(str, files)).returncode == 0
+    again = slowed.path / "again.db"
+    replay = ("replay", str(folder / "case.json"), "--arm", "head", "--rounds", "3", "--trace", str(again))
+    replayed = slowed.command(*replay)
+    assert replayed.stdout.startswith("replayed head: 3 rounds of 1 launch in process "), replayed.stderr
+    assert count_kernels(again) == 3
+    assert not (slowed.path / ".kernelperf/traces/scale-plain-8/case.json").exists()
+    assert list((slowed.path / "tmp").iterdir()) == []
+
+
+@pytest.mark.weekly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_an_ended_run_leaves_no_replay(slowed: Any, plugin_arguments: tuple[str, ...], number: signal.Signals) -> None:
     """Claim: however a run ends while a profiler hangs, profiler and replay are gone with it; what was judged before
