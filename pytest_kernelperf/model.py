@@ -538,6 +538,80 @@ class CaseTrace(Frozen, frozen=True):
     compute_units: int | None = None
 
 
+ParentState = Literal["identical", "baseline", "timed", "absent", "unplayable"]
+"""What the parent commit's code of a case is to head's: the same; the accepted one; another, timed beside it; not
+there; there, but it could not be run beside it."""
+
+
+class ParentCase(Frozen, frozen=True):
+    """The parent commit's code of a case: what it is to the code under test, in a word and in a sentence."""
+
+    state: ParentState
+    sentence: str
+
+
+class Accepted(Frozen, frozen=True):
+    """Who accepted a slowdown, why, and for which commit alone (its full SHA)."""
+
+    by: str
+    reason: str
+    commit: str
+
+
+class BaselineEdit(Frozen, frozen=True):
+    """A change of the project's own baselines beside those that it is measured against.
+
+    ``old_us`` and ``new_us``: the times per round that both state, None where there is no such entry. ``reason`` is the
+    one that the new entry gives. ``same_code``: the new entry holds head's very instructions, plan and inputs; None
+    where that was not looked at (the case was not run, or the entry is gone).
+    """
+
+    case: CaseId
+    kind: Literal["added", "changed", "removed"]
+    file: str
+    old_us: float | None = None
+    new_us: float | None = None
+    reason: str = ""
+    same_code: bool | None = None
+
+
+class AcceptanceUse(Frozen, frozen=True):
+    """A maintainer's acceptance that the run was given; ``refused``: the sentence that says why it has no effect."""
+
+    by: str
+    reason: str
+    commit: str
+    refused: str = ""
+
+
+class Proposal(Frozen, frozen=True):
+    """A case whose baseline should move, why, and the times per round that it has and would have, where known."""
+
+    case: CaseId
+    why: Literal["improved", "new", "accepted", "renamed"]
+    old_us: float | None = None
+    new_us: float | None = None
+
+
+class Blame(Frozen, frozen=True):
+    """What a run was held against, beside the baselines, and what came of that for the run as a whole.
+
+    ``commit``: the commit that was measured, ``parent_commit`` the one whose plans were given; empty where not known.
+    ``parent_problems``: what of the parent could not be exported. ``baselines``: the folder that baselines were taken
+    from, where it is not the project's own. ``vanished``: cases that the parent, or a baseline, has and no test any
+    more; renamed ones are not among them. ``proposals``: cases whose baseline should move.
+    """
+
+    commit: str = ""
+    parent_commit: str = ""
+    parent_problems: tuple[str, ...] = ()
+    baselines: str = ""
+    edits: tuple[BaselineEdit, ...] = ()
+    vanished: tuple[CaseId, ...] = ()
+    acceptance: AcceptanceUse | None = None
+    proposals: tuple[Proposal, ...] = ()
+
+
 class Record(Frozen, frozen=True):
     """All about one case in one run.
 
@@ -545,6 +619,9 @@ class Record(Frozen, frozen=True):
     ``trace``: its arms as a profiler recorded them, after the verdict; None: no trace was asked for.
     ``source``: the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that
     uses other resources than the accepted one, a sentence.
+    ``parent``: None where no parent was given, or the case did not get as far. ``renamed_from``: the case whose
+    baseline this one is held against, since no test has it any more. ``new_since``: the day (UTC) since when a case
+    without baseline is declared; empty where nobody asked. ``baseline_edit``: the project's own entry is another.
     """
 
     case: CaseId
@@ -577,6 +654,11 @@ class Record(Frozen, frozen=True):
     source: str = ""
     resources_changed: tuple[str, ...] = ()
     trace: CaseTrace | None = None
+    parent: ParentCase | None = None
+    renamed_from: CaseId | None = None
+    accepted: Accepted | None = None
+    new_since: str = ""
+    baseline_edit: BaselineEdit | None = None
 
 
 class CurveRecord(Frozen, frozen=True):
@@ -642,6 +724,7 @@ class Run(Frozen, frozen=True):
     drift: Drift | None = None
     curves: tuple[CurveRecord, ...] = ()
     commit: str = ""
+    blame: Blame | None = None
 
 
 def digest_of(value: object) -> str:
