@@ -31,6 +31,7 @@ from pytest_kernelperf.replay.program import play
 from pytest_kernelperf.runtime.code import make_code
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.library import choose
+from pytest_kernelperf.runtime.recorder import Recorder
 from pytest_kernelperf.trace.arm import Replayed, read_arm
 from pytest_kernelperf.trace.summary import summarise_trace
 from pytest_kernelperf.worker.array import InputSet
@@ -94,6 +95,15 @@ def test_a_replay_launches_its_plan_and_nothing_else(path: Path) -> None:
     assert summarise_trace(out).dispatches == 6
     assert [trace.arm.kernels[span.kernel].name for span in trace.arm.spans] == ["scale", "scale_strided"] * 2
     assert (trace.origin, trace.notes) == ("cpu", ())
+
+
+def test_a_profiler_around_a_replay_sees_no_kernel_of_ours(device: Device, path: Path) -> None:
+    """Claim: from the device's opening to its end the plan's launches are all; a gate's kernel would be seen here."""
+    with read_case(path) as case, Recorder(device) as recorder:
+        receipt = play(case, case.arm("head"), 2, None)
+    recording = recorder.take(device.facts())
+    assert [recording.kernels[one] for one in recording.dispatches["kernel"].tolist()] == ["scale", "scale_strided"] * 2
+    assert (receipt.rounds, receipt.launches) == (2, 2)
 
 
 @pytest.mark.parametrize(
