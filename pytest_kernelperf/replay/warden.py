@@ -25,6 +25,9 @@ import time
 PR_SET_CHILD_SUBREAPER = 36
 LOOK_EVERY_S = 0.05
 MOST_FILES = 1000
+FILE_LIMIT_RATIO = 16
+"""No file of the command's may outgrow so many times its folder's limit, wherever it lies. Runtimes keep shared memory
+in files too, so it is no tighter; the folder itself is looked at all the time."""
 PATIENCE_S = 10.0
 """How long killed processes may take to go: one that its driver holds cannot be waited for."""
 
@@ -52,7 +55,7 @@ def main(arguments: list[str]) -> int:
 
 
 def start(command: list[str], folder: str, limit_bytes: int) -> int:
-    """Start the command in the folder, as a group of its own; no file of it may outgrow the limit."""
+    """Start the command in the folder, as a group of its own."""
     reading, writing = os.pipe2(os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
@@ -61,7 +64,7 @@ def start(command: list[str], folder: str, limit_bytes: int) -> int:
             os.chdir(folder)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes * FILE_LIMIT_RATIO,) * 2)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             os.execv(command[0], command)
         except OSError as error:
