@@ -224,6 +224,15 @@ def test_a_benchmark_is_run_by_its_name(checkout: Checkout) -> None:
     assert checkout.lines("runs") == ["benchmarks/cpu_runtime.py --json result.json"]
 
 
+def test_a_benchmark_gets_what_it_compares_with(checkout: Checkout) -> None:
+    """Requirements beside a benchmark are installed once, in a folder of their own."""
+    (checkout.project / "benchmarks" / "cpu_runtime.txt").write_text("pandas\n", encoding="utf-8")
+    for _ in range(2):
+        assert checkout.run("bench", "cpu-runtime").returncode == 0
+    installs = [line for line in checkout.lines("installs") if "--target" in line]
+    assert ["build/cpu-runtime-beside --requirement benchmarks/cpu_runtime.txt" in line for line in installs] == [True]
+
+
 @pytest.mark.parametrize("name", ["gpu-runtime", "../cpu-runtime", ""])
 def test_an_unknown_benchmark_lists_the_known_ones(checkout: Checkout, name: str) -> None:
     """A typing mistake installs nothing and says what there is."""
