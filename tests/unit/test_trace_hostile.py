@@ -19,7 +19,7 @@ from rocpd_files import KERNELS, Dispatch, Process, lesson_dispatches, write_roc
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.report.trace import render_trace, render_trace_comparison
 from pytest_kernelperf.trace.comparison import compare_traces
-from pytest_kernelperf.trace.restraint import excess
+from pytest_kernelperf.trace.restraint import STEPS_AT_ONCE, excess, stop_after
 from pytest_kernelperf.trace.summary import summarise_trace
 
 COLUMNS = "1 AS name, 1 AS start, 2 AS 'end', 1 AS grid_x, 1 AS grid_y, 1 AS grid_z, 1 AS workgroup_x, " \
@@ -113,13 +113,22 @@ def test_a_view_that_does_more_than_read_is_refused(tmp_path: Path, name: str) -
 
 
 def test_a_huge_value_is_not_made(tmp_path: Path) -> None:
-    """A name of twenty million letters is refused where Python can tell sqlite so, else cut."""
+    """A name of two million letters is refused where Python can tell sqlite so, else cut."""
     if sys.version_info < (3, 11):
         pytest.skip("sqlite's limits cannot be set before Python 3.11")
     suffix = Process([]).guid.replace("-", "_")
-    huge = [f"UPDATE \"rocpd_info_kernel_symbol_{suffix}\" SET display_name = printf('%20000000d', 1)"]
+    huge = [f"UPDATE \"rocpd_info_kernel_symbol_{suffix}\" SET display_name = printf('%2000000d', 1)"]
     with pytest.raises(TraceError, match="too big"):
         summarise_trace(write_rocpd(tmp_path / "a.db", [Process(lesson_dispatches())], statements=huge))
+
+
+def test_a_query_ends_by_its_steps_or_by_its_time() -> None:
+    """Steps that each take long count by the processor's clock, quick ones by their number."""
+    many = stop_after(3 * STEPS_AT_ONCE, 10.0, lambda: 0.0)
+    assert [many() for _ in range(5)] == [0, 0, 0, 1, 1]
+    times_s = iter([5.0, 6.0, 14.9, 15.1])
+    slow = stop_after(10**9, 10.0, lambda: next(times_s))
+    assert [slow() for _ in range(3)] == [0, 0, 1]
 
 
 def test_what_rocpds_own_views_do_is_allowed() -> None:
