@@ -30,6 +30,7 @@ from pytest_kernelperf.worker.process import worker_environment
 
 FOLDER = "traces"
 CASE_FILE = "case.json"
+MOST_KEPT_BYTES = 2**30
 
 _SLOWER = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED)
 _NOT_RUN = (Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.SKIPPED)
@@ -49,6 +50,7 @@ class Tracer:
         self._machine = machine
         self._environment = environment
         self._taker: Taker | None = None
+        self._kept_bytes = 0
 
     def wants(self, record: Record) -> bool:
         """Whether a case's verdict asks for a trace. What crashes, hangs or is wrong is not run again for one."""
@@ -84,14 +86,30 @@ class Tracer:
         folder.mkdir(parents=True)
         case_file = folder / CASE_FILE
         arms = tuple(find_arms())
+        not_kept = ""
         try:
             write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)
             with self._machine.exclusive():
-                return self._taker.take(Wanted(case_file, arms, f"{FOLDER}/{name}"))
+                trace = self._taker.take(Wanted(case_file, arms, f"{FOLDER}/{name}"))
         finally:
-            if not record.decision.fails:  # what is looked into later fails; inputs may be large
-                for path in (case_file, data_path(case_file)):
-                    path.unlink(missing_ok=True)
+            not_kept = self._keep(case_file) if record.decision.fails else _remove(case_file)
+        return msgspec.structs.replace(trace, notes=(*trace.notes, not_kept)) if not_kept else trace
+
+    def _keep(self, case_file: Path) -> str:
+        """Leave what replays a failing case to who looks into it, as long as that is not too much; else say so."""
+        beside = data_path(case_file)
+        size_bytes = beside.stat().st_size if beside.exists() else 0
+        if self._kept_bytes + size_bytes > MOST_KEPT_BYTES:
+            _remove(case_file)
+            return f"its case.json was not kept: those of this run would fill more than {MOST_KEPT_BYTES / 2**30:g} GiB"
+        self._kept_bytes += size_bytes
+        return ""
+
+
+def _remove(case_file: Path) -> str:
+    for path in (case_file, data_path(case_file)):
+        path.unlink(missing_ok=True)
+    return ""
 
 
 def compared_arms(

@@ -9,13 +9,14 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 import stand_in_rocprofv3
 
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CaseTrace, CodeObject, LaunchStep, Plan
+from pytest_kernelperf.model import NO_DEVICE, CaseTrace, CodeObject, LaunchStep, Plan
 from pytest_kernelperf.replay import rocprofv3, taking
-from pytest_kernelperf.replay.taking import Rocprofv3, Taker, Wanted
+from pytest_kernelperf.replay.taking import Rocprofv3, Taker, Wanted, recorder_for
 
 LAUNCHES = ("add_kernel", "inject_kernel")
 LIMIT_S, SHORT_S = 60.0, 1.0
@@ -186,6 +187,19 @@ def test_one_arm_may_fail_and_the_other_be_shown(tmp_path: Path, monkeypatch: py
     assert [arm.arm for arm in trace.arms] == ["head", "baseline"]
     assert trace.notes == ()
     assert sorted(path.name for path in (tmp_path / "case").iterdir()) == ["baseline.db", "head.db"]
+
+
+def test_each_runtime_has_its_recorder(tmp_path: Path) -> None:
+    """Claim: AMD's GPUs are recorded by the rocprofv3 beside their library, ours by themselves; the origin is told."""
+    library = stand_in_rocprofv3.install(tmp_path / "rocm", launches=LAUNCHES)
+    amd = msgspec.structs.replace(NO_DEVICE, runtime="rocm", library=str(library))
+    recorders = [
+        recorder_for(device, None, os.environ)
+        for device in (amd, NO_DEVICE, msgspec.structs.replace(NO_DEVICE, runtime="cuda"))
+    ]
+    assert [recorder.origin for recorder in recorders] == ["rocprofv3", "cpu", "cupti"]
+    trace = Taker(recorders[0], os.environ, LIMIT_S).take(wanted(tmp_path))
+    assert (trace.notes, len(trace.arms)) == ((), 1)
 
 
 def test_the_profiler_is_found_beside_the_runtime_whatever_else_is_there(tmp_path: Path) -> None:

@@ -81,6 +81,17 @@ def test_a_case_that_is_as_it_was_is_only_traced_always(bench: Bench, trace: Tra
         assert [path.name for path in (bench.settings.out / "traces" / "k-plain-8").iterdir()] == ["head.db"]
 
 
+def test_what_replays_cases_does_not_fill_the_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: beyond a bound a failing case keeps its traces, and says that it cannot be replayed."""
+    slow_down(bench)
+    monkeypatch.setattr(tracing, "MOST_KEPT_BYTES", 10)
+    record = traced(bench, "regression")
+    assert record.trace is not None
+    assert record.trace.notes[0].startswith("its case.json was not kept: those of this run would fill more than ")
+    left = [path.name for path in (bench.settings.out / "traces" / "k-plain-8").iterdir()]
+    assert sorted(left) == ["baseline.db", "head.db"]
+
+
 def test_never_is_never(bench: Bench) -> None:
     """Claim: a regression without a trace, and no folder for it."""
     slow_down(bench)
