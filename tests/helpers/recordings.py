@@ -24,7 +24,7 @@ KERNELS = {
 
 
 def dispatches(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Records of rows; what a row leaves out is 1 in shapes, kernel, correlation and node, else 0."""
+    """Records of rows; what a row leaves out is 1 in shapes, kernel and correlation, else 0."""
     usual = {"kernel": 1, "correlation": 1, "workgroups": (1, 1, 1), "block": (1, 1, 1)}
     made = [
         tuple({**dict.fromkeys(DISPATCH.names, 0), **usual, **row}[name] for name in DISPATCH.names) for row in rows
@@ -40,13 +40,12 @@ def recording(rows: Sequence[Mapping[str, Any]], origin: str = "cpu", **fields: 
                         "command": "kernelperf replay case.json", "pid": 4711, **fields})  # fmt: skip
 
 
-USUAL = recording(
-    [
+ROWS = [
         {"start_ns": 1_000_000 + 5000 * place, "end_ns": 1_002_000 + 5000 * place, "kernel": place % 3 + 1,
          "stream": place % 2, "queue": place % 2, "correlation": place + 1, "thread": 4711 + place % 2,
          "graph_exec": place // 6, "graph_node": place // 6 * (place % 6 + 1), "workgroups": (10, 4, 1),
          "block": (64, 2, 2), "static_shared_bytes": 64 * (place % 3), "dynamic_shared_bytes": 128, "registers": 24}
         for place in range(12)
-    ]
-)  # fmt: skip
+]  # fmt: skip
+USUAL = recording(ROWS)
 """Twelve dispatches of three kernels on two streams by two threads, half of them by a graph."""

@@ -98,10 +98,5 @@ VIEWS = {
     "top": "name total_calls total_duration average percentage",
 }
 
-SHOWN = {  # what ROCm Optiq puts on its tracks as it is
-    "info_process": "command",
-    "info_thread": "name",
-    "info_agent": "product_name type_index",
-    "info_queue": "name",
-    "info_stream": "name",
-}
+SHOWN = ("info_node", "info_process", "info_thread", "info_agent", "info_queue", "info_stream")
+"""ROCm Optiq reads all cells of these as text, for its tracks' names and details (rocprofvis_db_rocprof.cpp)."""

@@ -174,9 +174,9 @@ def symbols(database: sqlite3.Connection) -> Iterator[str]:
 
 def shown_texts(database: sqlite3.Connection) -> Iterator[str]:
     """What Optiq shows is never null."""
-    for table, columns in SHOWN.items():
-        for column in columns.split():
-            if database.execute(f"SELECT count(*) FROM rocpd_{table} WHERE {column} IS NULL").fetchone() != (0,):
+    for table in SHOWN:
+        for column in TABLES[table].replace("!", "").split():
+            if database.execute(f'SELECT count(*) FROM rocpd_{table} WHERE "{column}" IS NULL').fetchone() != (0,):
                 yield f"{column} of rocpd_{table} is null"
 
 

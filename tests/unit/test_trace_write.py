@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recordings import USUAL, dispatches, recording
+from recordings import ROWS, USUAL, dispatches, recording
 from rocpd_files import LESSON, lesson_dispatches
 from rocpd_published import TABLES, VIEWS
 from rocpd_rules import RULES, broken_rules
@@ -18,6 +18,7 @@ from rocpd_rules import RULES, broken_rules
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.recording import RecordedKernel, Recording
 from pytest_kernelperf.trace.comparison import compare_traces
+from pytest_kernelperf.trace.layout_views import create_views
 from pytest_kernelperf.trace.origin import read_origin
 from pytest_kernelperf.trace.summary import summarise_trace
 from pytest_kernelperf.trace.write import truncated, write_trace
@@ -73,6 +74,7 @@ BREAKS = {
     "symbols": "UPDATE rocpd_info_kernel_symbol{s} SET kernel_name = 'scale'",
     "symbols (shown)": "UPDATE rocpd_info_kernel_symbol{s} SET display_name = NULL WHERE id = 1",
     "shown_texts (thread)": "UPDATE rocpd_info_thread{s} SET name = NULL",
+    "shown_texts (process)": "UPDATE rocpd_info_process{s} SET ppid = NULL",
     "shown_texts (agent)": "UPDATE rocpd_info_agent{s} SET product_name = NULL",
     "json_texts": "UPDATE rocpd_info_process{s} SET environment = 'HOME=/root'",
     "summaries": "DROP VIEW top_kernels; CREATE VIEW top_kernels AS SELECT name, count(*) AS total_calls, "
@@ -108,6 +110,24 @@ def test_plain_sqlite_reads_every_table_and_view(written: Path) -> None:
         ("add_kernel", "Default Stream", 640, 8, 64, 128, 24, 0, 0, 1),
         ("void scale<float>(float*, int)", "Default Stream", 640, 8, 64, 256, 24, 1, 3, 9),
     ]
+
+
+def test_files_unite_as_amds_rocpd_unites_them(tmp_path: Path) -> None:
+    """Attached, with a view over each table of all files: two processes with the same ids stay two."""
+    for name, pid in (("a", 4711), ("b", 4712)):
+        write_trace(tmp_path / f"{name}.db", recording(ROWS, pid=pid, command=name))
+    with closing(sqlite3.connect(":memory:")) as united:
+        for name in "ab":
+            united.execute(f"ATTACH '{tmp_path / name}.db' AS {name}")
+        for table in ("metadata", *TABLES):
+            parts = " UNION ALL ".join(f"SELECT * FROM {name}.rocpd_{table}" for name in "ab")
+            united.execute(f"CREATE TEMPORARY VIEW rocpd_{table} AS {parts}")
+        for statement in create_views():
+            united.execute(statement.replace("CREATE VIEW", "CREATE TEMPORARY VIEW"))
+        kernels = united.execute("SELECT pid, name, count(*) FROM kernels GROUP BY pid, name ORDER BY pid, name")
+        names = ("add_kernel", "inject_kernel", "void scale<float>(float*, int)")
+        assert kernels.fetchall() == [(pid, name, 4) for pid in (4711, 4712) for name in names]
+        assert united.execute("SELECT count(DISTINCT guid), count(*) FROM processes").fetchone() == (2, 2)
 
 
 def test_the_lessons_figures_are_read_back(tmp_path: Path) -> None:
