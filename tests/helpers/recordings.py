@@ -44,7 +44,8 @@ ROWS = [
         {"start_ns": 1_000_000 + 5000 * place, "end_ns": 1_002_000 + 5000 * place, "kernel": place % 3 + 1,
          "stream": place % 2, "queue": place % 2, "correlation": place + 1, "thread": 4711 + place % 2,
          "graph_exec": place // 6, "graph_node": place // 6 * (place % 6 + 1), "workgroups": (10, 4, 1),
-         "block": (64, 2, 2), "static_shared_bytes": 64 * (place % 3), "dynamic_shared_bytes": 128, "registers": 24}
+         "block": (64, 2, 2), "static_shared_bytes": 64 * (place % 3), "dynamic_shared_bytes": 128, "registers": 24,
+         "scratch_bytes": 16}
         for place in range(12)
 ]  # fmt: skip
 USUAL = recording(ROWS)

@@ -105,11 +105,15 @@ def test_plain_sqlite_reads_every_table_and_view(written: Path) -> None:
     """All 24 plain names and 23 views open; kernels has what was recorded."""
     names = [*(f"rocpd_{table}" for table in TABLES), *VIEWS]
     assert all(isinstance(rows(written, f"SELECT * FROM {name}"), list) for name in names)
-    columns = "name, stream, grid_x, grid_y, workgroup_x, lds_size, vgpr_count, graph_exec_id, graph_node_id, corr_id"
-    assert rows(written, f"SELECT {columns} FROM kernels WHERE dispatch_id IN (1, 9) ORDER BY id") == [
-        ("add_kernel", "Default Stream", 640, 8, 64, 128, 24, 0, 0, 1),
-        ("void scale<float>(float*, int)", "Default Stream", 640, 8, 64, 256, 24, 1, 3, 9),
-    ]
+    columns = (
+        "tid, name, stream, queue, start, duration, grid_x, grid_y, workgroup_x, lds_size, static_lds_size, "
+        "scratch_size, static_scratch_size, vgpr_count, graph_exec_id, graph_node_id, stack_id, corr_id"
+    )
+    add, scale = rows(written, f"SELECT {columns} FROM kernels WHERE dispatch_id IN (1, 12) ORDER BY id")
+    default = ("Default Stream", "Default Queue")
+    assert add == (4711, "add_kernel", *default, 1_000_000, 2000, 640, 8, 64, 128, 0, 16, 16, 24, 0, 0, 1, 1)
+    name, lane = "void scale<float>(float*, int)", ("Stream 1", "Queue 1")
+    assert scale == (4712, name, *lane, 1_055_000, 2000, 640, 8, 64, 256, 128, 16, 16, 24, 1, 6, 12, 12)
 
 
 def test_files_unite_as_amds_rocpd_unites_them(tmp_path: Path) -> None:
