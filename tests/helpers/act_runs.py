@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+TOKEN = "token-of-the-job"
 OWNER, NAME, NUMBER = "owner", "kernels", 5
 STRANGER = {"id": 4711, "full_name": "stranger/kernels", "fork": True, "owner": {"login": "stranger"}}
 
@@ -207,7 +208,7 @@ class Repository:
         passed = {name: value for name, value in variables.items() if name not in ("PATH", "HOME")}
         command = [
             str(act()), event, "--json", "--no-cache-server", "--eventpath", str(event_file),
-            "--secret", "GITHUB_TOKEN=token-of-the-job", "--workflows", str(clone / ".github" / "workflows" / workflow),
+            "--secret", f"GITHUB_TOKEN={TOKEN}", "--workflows", str(clone / ".github" / "workflows" / workflow),
             "--platform", "ubuntu-24.04=-self-hosted", "--platform", "self-hosted=-self-hosted",
             *(f"--local-repository={action}={folder}" for action, folder in self.shims.items()),
             *(f"--var={name}={sys.executable}" for name in ("KERNELPERF_PYTHON", "KERNELPERF_HOSTED_PYTHON")),
