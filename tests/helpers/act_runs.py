@@ -185,6 +185,8 @@ class Repository:
         self.git("checkout", "--quiet", "--detach", f"origin/{onto}" if onto else commit, folder=clone)
         if onto:
             self.git("merge", "--quiet", "--no-ff", "-m", f"Merge {commit}", commit, folder=clone)
+        # act takes the repository's name from here; nothing is fetched any more.
+        self.git("remote", "set-url", "origin", f"https://github.com/{OWNER}/{NAME}.git", folder=clone)
         return clone
 
     def run(
@@ -251,7 +253,7 @@ def _write_shims(folder: Path) -> dict[str, Path]:
     text += (ROOT / "action.yml").read_text()
     copy = (
         'mkdir -p "$TO" && cp -r "${FROM%%$\'\\n\'*}/." "$TO/" '
-        '&& find "$TO" \\( -name "*.data" -o -name case.json \\) -delete'
+        '&& find "$TO" \\( -name "*.data" -o -name case.json -o -name ".?*" \\) -delete'
     )
     bodies = {
         "upload-artifact": ("FROM: ${{ inputs.path }}", "TO: ${{ env.SHIM_ARTIFACTS }}/${{ inputs.name }}", copy),
