@@ -257,6 +257,24 @@ def test_baselines_of_a_commit_are_proposed_as_a_pull_request(repository: Reposi
 
 
 @pytest.mark.weekly
+def test_a_merge_that_changed_instructions_proposes_its_baselines_and_another_does_not(
+    repository: Repository, github: State
+) -> None:
+    """So that an improvement is not lost unseen, and nobody is asked about nothing."""
+    for files, jobs in (({"README.md": "x"}, {"measure": "success"}),
+                        (SLOWED, {"measure": "success", "propose": "success"})):  # fmt: skip
+        sha = repository.commit(files, "Merge")
+        github.refs["refs/heads/main"] = sha
+        own = repository.payload(7, sha, "main")["repository"]
+        payload = {"repository": own, "ref": "refs/heads/main", "before": "0" * 40, "after": sha}
+        times = clock(head=7.0)
+        run = repository.run("push", payload, repository.checkout(sha), "kernelperf-baselines.yml", times)
+        assert run.jobs == jobs, run.text
+        assert len(github.pulls) == (files is SLOWED)
+    assert "10.00 → 7.00 us (-30 %)" in github.pulls[1]["body"]
+
+
+@pytest.mark.weekly
 @pytest.mark.parametrize("sha", ["main", "a" * 39, "a" * 40, "$(touch ran)"])
 def test_only_a_commit_of_main_is_measured_for_baselines(repository: Repository, github: State, sha: str) -> None:
     """In full; anything else ends the job before it is used."""
