@@ -17,6 +17,9 @@ from pytest_kernelperf.strict_json import one_line
 MOST_HINTS = 100
 """Bars of an arm that each have a hint of their own when pointed at; more are one path for each kernel."""
 
+ROUND_LABEL = 50
+"""How far apart rounds must begin for both to be named."""
+
 LIGHT = ("#0969da", "#bc4c00", "#1a7f37", "#8250df", "#bf3989", "#0b7285", "#9a6700", "#4d5d6b", "#6e7781")
 DARK = ("#58a6ff", "#f0883e", "#3fb950", "#bc8cff", "#f778ba", "#39c5cf", "#d29922", "#a9b7c6", "#8b949e")
 """Kernels' colours, the last one for kernels that share a row: at least 3 to 1 against page and idle times."""
@@ -107,7 +110,8 @@ def _arm(arm: ArmDrawing, panel: Panel, compute_units: int | None, *, says_about
             f'<path class="line" stroke-dasharray="1 3" d="M{_number(x)} {_number(arm.strip + panel.strip_height)}'
             f'V{_number(arm.bottom + ROUNDS - 6)}"/>'
         )
-        yield _text(x + 3, arm.bottom + ROUNDS - 7, f"round {place + 1}", "soft small")
+        if place == 0 or x - arm.rounds[place - 1] > ROUND_LABEL:
+            yield _text(x + 3, arm.bottom + ROUNDS - 7, f"round {place + 1}", "soft small")
     yield "</g>"
 
 

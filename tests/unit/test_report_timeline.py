@@ -126,6 +126,13 @@ def test_rounds_that_cannot_be_told_apart_are_not_marked() -> None:
     assert render_timeline(msgspec.structs.replace(traced_record(), trace=None)) is None
 
 
+def test_rounds_that_are_short_beside_another_arms_are_named_once() -> None:
+    """Claim: one arm may be a hundred times as long as the other; names of rounds do not lie on each other."""
+    record = traced_record(traced_arm("head", [("k", 5000.0, 40)], 1.0), traced_arm("baseline", [("k", 50.0, 40)], 1.0))
+    assert [len(arm.rounds) for arm in drawn(record).panels[0].arms] == [2, 2]
+    assert (said(record).count("round 1"), said(record).count("round 2")) == (2, 1)
+
+
 def test_unknown_workgroups_are_said_to_be_unknown() -> None:
     """Claim: a height that says nothing is pale, and the picture says so."""
     record = traced_record(traced_arm("head", [("k", 1.0, None)], 1.0))
