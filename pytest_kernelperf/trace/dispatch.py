@@ -91,7 +91,7 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
                     )
                 number = np.array([numbers[file, key] for key in chunk.keys], np.int32)
                 parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
-            hidden += max(0, reader.dispatched() - rows.seen)
+            hidden += max(0, reader.dispatched - rows.seen)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     start_ns, end_ns = (columns[0], columns[1]) if columns else (np.zeros(0, np.int64), np.zeros(0, np.int64))
     group = columns[2].astype(np.int32) if columns else np.zeros(0, np.int32)
@@ -124,6 +124,7 @@ class _Reader:
         self._path = path
         self._file = file
         self._most_rows = path.stat().st_size // LEAST_ROW_BYTES + CHUNK_ROWS
+        self.dispatched = _count_dispatches(connection)
         self._columns = columns_of(connection, "kernels")
         self._guids = self._read_guids()
         self._devices = _read_devices(connection)
@@ -144,7 +145,7 @@ class _Reader:
         key = packing.expression()
         pieces = None
         if "id" in self._columns:
-            pieces = read_pieces(self._connection, self._path, key, self.dispatched(), self._most_rows)
+            pieces = read_pieces(self._connection, self._path, key, self.dispatched, self._most_rows)
         if pieces is None:
             pieces = self._pieces_by_row(key)
         if pieces is None or any(len(piece.keys) and piece.keys[0] < 0 for piece in pieces):
@@ -215,12 +216,6 @@ class _Reader:
         possible["kernel_id"] = frozenset(number for number in possible["kernel_id"] if type(number) is int)
         return possible
 
-    def dispatched(self) -> int:
-        """Return how many dispatches were recorded, 0 where that view is missing."""
-        if not columns_of(self._connection, "rocpd_kernel_dispatch"):
-            return 0
-        return int(self._connection.execute("SELECT count(*) FROM rocpd_kernel_dispatch").fetchone()[0])
-
     def group(self, key: tuple[Any, ...]) -> Group:
         """Return what a key of rows means."""
         guid, named, nid, pid, agent, queue, stream, workgroups = key
@@ -255,6 +250,13 @@ class _Reader:
             return None
         rows = self._connection.execute("SELECT guid, id, display_name FROM rocpd_info_kernel_symbol")
         return {(str(guid), number): name for guid, number, name in rows}
+
+
+def _count_dispatches(connection: sqlite3.Connection) -> int:
+    """Return how many dispatches were recorded, 0 where that view is missing."""
+    if not columns_of(connection, "rocpd_kernel_dispatch"):
+        return 0
+    return int(connection.execute("SELECT count(*) FROM rocpd_kernel_dispatch").fetchone()[0])
 
 
 def _read_devices(connection: sqlite3.Connection) -> dict[tuple[str, int | None], Device]:

@@ -48,6 +48,8 @@ def read_origin(path: Path) -> str:
         return " and ".join(sorted({read_origin(one) for one in find_files(path)}))
     if not beside.exists():
         return _read_metadata(path)
+    if not beside.is_file():
+        raise TraceError(f"{shown(beside)} is no file: a trace's origin stands there, or nothing")
     try:
         with beside.open("rb") as file:
             data = file.read(MOST_BYTES)

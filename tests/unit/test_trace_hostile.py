@@ -54,6 +54,12 @@ HOSTILE: dict[str, tuple[list[str], str]] = {
          "FROM r"],
         MORE,
     ),
+    "endless metadata": (
+        ["DROP VIEW rocpd_metadata",
+         "CREATE VIEW rocpd_metadata AS WITH a AS (SELECT 1), b AS (SELECT * FROM a, a) SELECT 1 AS tag, 2 AS value "
+         "FROM b"],
+        MORE,
+    ),
     "a with that doubles": (
         replaced(f"CREATE VIEW kernels AS WITH a AS (SELECT 1), b AS (SELECT * FROM a, a) SELECT {COLUMNS} FROM b"),
         MORE,
@@ -158,6 +164,14 @@ def test_what_is_no_file_is_one_sentence(tmp_path: Path, name: str) -> None:
     make(tmp_path / "a.db")
     with pytest.raises(TraceError, match=words):
         summarise_trace(tmp_path / "a.db")
+
+
+def test_a_pipe_in_the_place_of_the_origin_is_not_waited_for(tmp_path: Path) -> None:
+    """The sidecar is a file, or nothing."""
+    path = write_rocpd(tmp_path / "a.db", [Process(lesson_dispatches())])
+    os.mkfifo(tmp_path / "a.db.json")
+    with pytest.raises(TraceError, match="is no file"):
+        summarise_trace(path)
 
 
 def test_a_folder_is_read_without_what_is_no_file(tmp_path: Path) -> None:
