@@ -2,7 +2,9 @@
 real, and writes the rocpd file that rocprofv3 would have written of it. It misbehaves on request, as rocprofv3 has been
 seen to in the wild.
 
-``install(root)`` makes a ROCm installation around it: ``bin/rocprofv3``, ``lib/libamdhip64.so.7``, ``.info/version``.
+``install(root)`` makes a ROCm installation around it: ``bin/rocprofv3``, ``lib/libamdhip64.so``, ``.info/version``.
+With ``runtime`` the libraries can be opened: they are the cpu runtime's, so that the guard's whole way on an AMD GPU
+can be gone without one.
 """
 
 from __future__ import annotations
@@ -21,10 +23,17 @@ EMPTY = b""
 OLD_RPD = ("CREATE TABLE rocpd_api (id INTEGER)", "CREATE TABLE rocpd_op (id INTEGER)")
 
 
-def install(root: Path, misbehaviour: str = "", version: str = "7.2.0", launches: tuple[str, ...] = ()) -> Path:
-    """Make an installation of a ROCm version; return its HIP library, a file that nobody opens.
+def install(
+    root: Path,
+    misbehaviour: str = "",
+    version: str = "7.2.0",
+    launches: tuple[str, ...] = (),
+    runtime: Path | None = None,
+) -> Path:
+    """Make an installation of a ROCm version; return its HIP library.
 
-    ``launches``: the kernels of one round, where the application has no CASE.json that tells them.
+    ``launches``: the kernels of one round, where the application has no CASE.json that tells them. ``runtime``: the
+    folder of the cpu runtime's libraries; without it the HIP library is a file that nobody opens.
     """
     for folder in ("bin", "lib", ".info"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -34,8 +43,14 @@ def install(root: Path, misbehaviour: str = "", version: str = "7.2.0", launches
     program.chmod(0o755)
     behaviour = {"misbehaviour": misbehaviour, "version": version, "launches": launches, "helpers": str(HELPERS)}
     (root / "behaviour.json").write_text(json.dumps(behaviour))
-    library = root / "lib" / "libamdhip64.so.7"
-    library.write_bytes(EMPTY)
+    library = root / "lib" / "libamdhip64.so"
+    if runtime is None:
+        library.write_bytes(EMPTY)
+        return library
+    library.symlink_to(runtime / "libamdhip64.so")
+    source, target, real = HELPERS / "amd_hiprtc_on_cpu.c", root / "lib" / "libhiprtc.so", runtime / "libhiprtc.so"
+    linked = ["-Wl,--no-as-needed", str(real), f"-Wl,-rpath,{runtime}", "-ldl"]
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(target), str(source), *linked], check=True)
     return library
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -13,37 +15,69 @@ from typing import Any
 
 import pytest
 import stand_in_rocprofv3
+from guarded_project import FILES, store_baselines
+
+from pytest_kernelperf.errors import RuntimeUnavailable
+from pytest_kernelperf.native import native_path
 
 CASE = "[strided-8]"
 FOLDER = Path(".kernelperf/traces/scale-strided-8")
+ROCM = "--kernelperf-runtime=rocm"
 
-# On a machine without an AMD GPU the cpu runtime runs the kernels; who records them is the only thing put in its place.
-CONFTEST = """
-from pathlib import Path
-from pytest_kernelperf.replay.taking import Rocprofv3
-from pytest_kernelperf.session import tracing
 
-tracing.recorder_for = lambda device, stated, environment: Rocprofv3(Path({library!r}), stated, environment)
-"""
+@pytest.fixture(scope="session")
+def rocm_baselines(tmp_path_factory: pytest.TempPathFactory, plugin_arguments: tuple[str, ...]) -> Path:
+    """Baselines of the child project on the rocm runtime: the cpu runtime under the names of AMD's libraries."""
+    folder = tmp_path_factory.mktemp("rocm")
+    install(folder / "rocm")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROCM_PATH", str(folder / "rocm"))
+        return store_baselines(folder, plugin_arguments, FILES, ROCM)
+
+
+@pytest.fixture
+def slowed_on_rocm(guarded: Any, rocm_baselines: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The slowed project with a ROCm of its own, in which the stand-in for rocprofv3 lies where AMD's would."""
+    guarded.start_from(rocm_baselines)
+    monkeypatch.setenv("ROCM_PATH", str(guarded.path / "rocm"))
+    install(guarded.path / "rocm")
+    return slow_down(guarded, monkeypatch)
 
 
 @pytest.fixture
 def slowed(stored: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A project with baselines whose strided kernel was changed, and takes a fifth longer by the scripted clock.
+    """The slowed project on the cpu runtime."""
+    return slow_down(stored, monkeypatch)
 
-    Temporary files of everything that it runs go to its folder ``tmp``.
+
+def slow_down(project: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Change the strided kernel, which takes a fifth longer by the scripted clock.
+
+    Temporary files of everything that the project runs go to its folder ``tmp``.
     """
-    stored.replace("scale.hip", "i += threads) y[i] = factor * x[i];", "i += threads) y[i] = factor * x[i] + 0.0f * n;")
-    stored.set_times({"match": {"arm": "head"}, "us": 12.0, "noise_ratio": 0.001}, {"match": {}, "us": 10.0})
-    (stored.path / "tmp").mkdir()
-    monkeypatch.setenv("TMPDIR", str(stored.path / "tmp"))
-    return stored
+    old = "i += threads) y[i] = factor * x[i];"
+    project.replace("scale.hip", old, old.replace("x[i]", "x[i] + 0.0f * n"))
+    project.set_times({"match": {"arm": "head"}, "us": 12.0, "noise_ratio": 0.001}, {"match": {}, "us": 10.0})
+    (project.path / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(project.path / "tmp"))
+    return project
 
 
-def record_with_stand_in(project: Any, misbehaviour: str = "") -> None:
-    """Have the project's replays recorded by the stand-in for rocprofv3."""
-    library = stand_in_rocprofv3.install(project.path / "rocm", misbehaviour)
-    project.child.write("conftest.py", CONFTEST.format(library=str(library)))
+def install(root: Path) -> None:
+    """Make a ROCm whose libraries are the cpu runtime's; skip where that was not built, or nothing compiles C."""
+    try:
+        library = native_path("hip_cpu/lib/libamdhip64.so")
+    except RuntimeUnavailable as error:
+        pytest.skip(str(error))
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler")
+    stand_in_rocprofv3.install(root, runtime=library.parent)
+
+
+def misbehave(project: Any, misbehaviour: str) -> None:
+    """From now on the project's rocprofv3 behaves so."""
+    path = project.path / "rocm" / "behaviour.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "misbehaviour": misbehaviour}))
 
 
 def record_of(project: Any, case: str = "strided-8") -> dict[str, Any]:
@@ -63,10 +97,11 @@ def count_kernels(path: Path) -> int:
     return int(count)
 
 
-def test_a_regression_is_traced_under_rocprofv3(slowed: Any) -> None:
-    """Claim: with -x too, the failing case has both arms' traces, of real replays; nothing else is left anywhere."""
-    record_with_stand_in(slowed)
-    result = slowed.guard("--kernelperf-trace=regression", "-x", "-k", CASE)
+def test_a_regression_is_traced_under_rocprofv3(slowed_on_rocm: Any) -> None:
+    """Claim: on the rocm runtime, with -x too, the failing case has both arms' traces, of real replays under the
+    rocprofv3 of that ROCm; nothing else is left anywhere."""
+    slowed = slowed_on_rocm
+    result = slowed.guard(ROCM, "--kernelperf-trace=regression", "-x", "-k", CASE)
     record = record_of(slowed)
     assert record["decision"]["verdict"] == "regressed"
     trace = record["trace"]
@@ -113,11 +148,14 @@ def test_the_cpu_runtime_records_a_regression_by_itself(slowed: Any, parallel: t
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_an_ended_run_leaves_no_replay(slowed: Any, plugin_arguments: tuple[str, ...], number: signal.Signals) -> None:
+def test_an_ended_run_leaves_no_replay(
+    slowed_on_rocm: Any, plugin_arguments: tuple[str, ...], number: signal.Signals
+) -> None:
     """Claim: however a run ends while a profiler hangs, profiler and replay are gone with it; what was judged before
     is written where the run could still write."""
-    record_with_stand_in(slowed, "hangs_after")
-    command = [sys.executable, "-m", "pytest", *plugin_arguments, "--kernelperf", "--kernelperf-runtime=cpu"]
+    slowed = slowed_on_rocm
+    misbehave(slowed, "hangs_after")
+    command = [sys.executable, "-m", "pytest", *plugin_arguments, "--kernelperf", ROCM]
     process = subprocess.Popen(
         [*command, "-k", f"{CASE} or [strided-1]"],
         cwd=slowed.path,
@@ -140,10 +178,11 @@ def test_an_ended_run_leaves_no_replay(slowed: Any, plugin_arguments: tuple[str,
 
 
 @pytest.mark.weekly
-def test_a_hanging_profiler_costs_its_time_once(slowed: Any) -> None:
+def test_a_hanging_profiler_costs_its_time_once(slowed_on_rocm: Any) -> None:
     """Claim: both sizes regress as they would without traces, in xdist's workers too; the first is waited for."""
-    record_with_stand_in(slowed, "hangs_before")
-    result = slowed.guard("--kernelperf-trace=regression", "-n", "1", "-o", "kernelperf_case_timeout_s=10")
+    slowed = slowed_on_rocm
+    misbehave(slowed, "hangs_before")
+    result = slowed.guard(ROCM, "--kernelperf-trace=regression", "-n", "1", "-o", "kernelperf_case_timeout_s=10")
     assert slowed.verdicts()["strided-8"] == "regressed"
     assert slowed.verdicts()["plain-8"] == "identical"
     assert record_of(slowed, "strided-1")["trace"]["notes"] == [

@@ -117,7 +117,7 @@ def test_what_must_not_run_again_is_not_traced(bench: Bench, what: str) -> None:
     assert traced(bench, "always", "broken" if what == "mutation" else "plain").trace is None
 
 
-@pytest.mark.parametrize("misbehaviour", ["crashes", "version_fails", "other_process", "loses_some"])
+@pytest.mark.parametrize("misbehaviour", ["crashes", "loses_some"])
 def test_no_verdict_hears_of_a_profiler_that_fails(bench: Bench, misbehaviour: str, tmp_path: Path) -> None:
     """Claim: but for its trace the record is what it is without one, notes and numbers included."""
     slow_down(bench)
