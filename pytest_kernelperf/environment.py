@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -49,12 +48,6 @@ def describe_environment(facts: DeviceFacts, variables: dict[str, str], root: Pa
         **{name: variables[name] for name in VARIABLES if name in variables},
     }
     return {name: value for name, value in found.items() if value}
-
-
-def measured_commit(variables: Mapping[str, str]) -> str:
-    """Return the commit that CI says it checked out (``KERNELPERF_COMMIT``, full and in hexadecimal), else nothing."""
-    commit = variables.get("KERNELPERF_COMMIT", "")
-    return commit.lower() if re.fullmatch(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{64}", commit) else ""
 
 
 def differing_environment(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pytest_kernelperf import cause, reason
 from pytest_kernelperf.model import (
+    Accepted,
     CaseId,
     Comparison,
     Decision,
@@ -41,7 +42,7 @@ _VERDICTS = {
 }
 
 _ACCEPTABLE = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED, Verdict.UNDECIDED)
-"""What a reason turns into ``accepted``; new and improved cases are stored as what they are."""
+"""What a reason, or a maintainer, turns into ``accepted``; new and improved cases are stored as what they are."""
 
 
 class Failure(Frozen, frozen=True):
@@ -85,6 +86,10 @@ class Evidence(Frozen, frozen=True):
         unplayable: why the accepted binary does not run here any more; empty where it does.
         update_reason: None: baselines are not updated; else the reason given, which may be empty.
         untimed: nothing is to be timed in this run.
+        own_differs: the project's own entry was edited, and holds another code than head's.
+        own: head against that entry's code; None where it was not measured.
+        own_problem: why it could not be.
+        accepted: a maintainer's acceptance of this commit's slowdown, where there is one for the case.
     """
 
     case: CaseId
@@ -117,6 +122,14 @@ class Evidence(Frozen, frozen=True):
     unplayable: str = ""
     update_reason: str | None = None
     untimed: bool = False
+    accepted: Accepted | None = None
+    own_differs: bool = False
+    own: Comparison | None = None
+    own_problem: str = ""
+
+
+SLOWER_THAN_OWN = "slower_than_own_baseline"
+"""A slowdown may be accepted; a baseline that says what the code does not do may not."""
 
 
 def decide(evidence: Evidence) -> Decision:
@@ -125,6 +138,10 @@ def decide(evidence: Evidence) -> Decision:
     if evidence.update_reason and decision.verdict in _ACCEPTABLE:
         sentence = f"accepted: {evidence.update_reason} ({decision.reason})"
         return Decision(Verdict.ACCEPTED, False, decision.code, sentence)
+    if evidence.accepted is None or decision.code == SLOWER_THAN_OWN:
+        return decision
+    if decision.verdict in _ACCEPTABLE and decision.fails:
+        return Decision(Verdict.ACCEPTED, False, decision.code, reason.accepted(evidence.accepted, decision.reason))
     return decision
 
 
@@ -237,6 +254,8 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
         if is_clocks_doing(replaced) and not evidence.dwell_s:
             return Decision(Verdict.INVALID, True, "clock", cause.clock(replaced, against))
         return Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", reason.slower(replaced, against))
+    if evidence.own_differs and (decision := _decide_own(evidence)) is not None:
+        return decision
     if not evidence.has_baseline:
         return Decision(Verdict.NEW, False, "new", reason.NEW)
     if comparison is None:
@@ -249,6 +268,20 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
     if verdict is Verdict.UNCHANGED:
         return Decision(verdict, False, "within_tolerance", reason.unchanged(comparison))
     return _decide_undecided(comparison, evidence)
+
+
+def _decide_own(evidence: Evidence) -> Decision | None:
+    """An edited entry must be what head does; slower code in it would let the next change be slower unseen."""
+    own = evidence.own
+    if own is None:
+        problem = evidence.own_problem or "it was not measured"
+        return Decision(Verdict.FAILED, True, "own_baseline", reason.own_unmeasured(problem))
+    if is_slower(own):
+        said = reason.slower(own, "the baseline that this change brings")
+        return Decision(Verdict.REGRESSED, True, SLOWER_THAN_OWN, said)
+    if find(own) is not Finding.UNCHANGED:
+        return Decision(Verdict.FAILED, True, "own_baseline", reason.own_differs(own))
+    return None
 
 
 def _decide_without_replay(stored: StoredComparison | None, unplayable: str) -> Decision:

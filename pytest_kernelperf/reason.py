@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pytest_kernelperf.model import (
+    Accepted,
     Comparison,
     Creep,
     CreepStep,
@@ -114,6 +115,27 @@ def spoiled(what: str, code: str = "spoiled") -> str:
 def slower(comparison: Comparison, against: str) -> str:
     """Enough processes agree on a slowdown beyond the tolerance."""
     return f"{changed(comparison, against)}, {agreed(comparison, comparison.slower)}, {allowed(comparison)}"
+
+
+def accepted(acceptance: Accepted, found: str) -> str:
+    """A maintainer let this commit be slower; what it would have failed for stays said."""
+    return f"accepted by {acceptance.by} for commit {acceptance.commit[:12]}: {acceptance.reason} ({found})"
+
+
+EDIT_ANEW = "measure it on this device with --update-baselines=REASON, or leave it as it was"
+
+
+def own_unmeasured(problem: str) -> str:
+    """The entry that a change brings could not be held against its code."""
+    return f"this change edits the case's baseline, which holds other code than this, and {problem}: {EDIT_ANEW}"
+
+
+def own_differs(comparison: Comparison) -> str:
+    """The entry that a change brings holds code that is not proven to be as fast as this one: it says nothing of it."""
+    return (
+        f"this change edits the case's baseline, which holds other code than this: "
+        f"{changed(comparison, 'that baseline')}: {EDIT_ANEW}"
+    )
 
 
 def faster(comparison: Comparison) -> str:

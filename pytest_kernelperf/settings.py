@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from pytest_kernelperf.acceptance import Acceptance, read_acceptance
+from pytest_kernelperf.commit import commit_at_hand
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Cache, Mode, RuntimeName
@@ -65,6 +67,8 @@ class Settings:
     ``untimed``: time nothing: only results and workgroups are judged.
     ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
     ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
+    ``own_baselines``: the project's own, where ``baselines`` are those of the commit that it is measured against.
+    ``acceptance``: a maintainer's, of this commit's slowdowns.
     ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
@@ -88,6 +92,8 @@ class Settings:
     selection: str = ""
     trace: Trace = "regression"
     rocprofv3: Path | None = None
+    acceptance: Acceptance | None = None
+    own_baselines: Path | None = None
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -155,9 +161,11 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
     script = os.environ.get("KERNELPERF_CLOCK_SCRIPT")
     last_level = text["kernelperf_last_level_bytes"]
     reason = option("kernelperf_update")
+    own, foreign = root / text["kernelperf_baselines"], _foreign_baselines(option)
     return Settings(
         root=root,
-        baselines=root / text["kernelperf_baselines"],
+        baselines=foreign if foreign is not None else own,
+        own_baselines=own if foreign is not None else None,
         out=Path(option("kernelperf_out") or root / ".kernelperf"),
         runtime=_runtime(str(option("kernelperf_runtime") or "auto")),
         target=_target(text["kernelperf_target"]),
@@ -175,6 +183,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         command=os.environ.get("KERNELPERF_COMMAND") or "pytest --kernelperf",
         trace=_trace(option("kernelperf_trace"), text["kernelperf_trace"]),
         rocprofv3=root / text["kernelperf_rocprofv3"] if text["kernelperf_rocprofv3"] else None,
+        acceptance=_acceptance(option("kernelperf_accept"), root),
     )
 
 
@@ -212,6 +221,28 @@ def _reason(text: str) -> str:
             f"write --update-baselines=REASON {text}, or put {text} first"
         )
     return text
+
+
+def _foreign_baselines(option: Callable[[str], Any]) -> Path | None:
+    """The baselines of the commit that is measured against, which are read and never written."""
+    given = option("kernelperf_baselines")
+    if given is None:
+        return None
+    if option("kernelperf_update") is not None or option("kernelperf_extend"):
+        raise UsageError(
+            "--kernelperf-baselines names the baselines of another commit, which are not to be changed: leave it out "
+            "where baselines are updated"
+        )
+    folder = Path(str(given)).absolute()
+    if not folder.is_dir():
+        raise UsageError(
+            f"--kernelperf-baselines: there is no folder {folder}: name one, an empty one for no baselines"
+        )
+    return folder
+
+
+def _acceptance(option: object, root: Path) -> Acceptance | None:
+    return None if option is None else read_acceptance(Path(str(option)), commit_at_hand(root, os.environ))
 
 
 def _mode(text: str, name: str) -> Mode:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from pytest_kernelperf.baseline.check import problems
 from pytest_kernelperf.plugin.office import Office
 
 
@@ -33,7 +32,7 @@ class BaselineItem(pytest.Item):
 
     def runtest(self) -> None:
         """Check the file."""
-        found = problems(self.path, self._office.known_cases, self.config.rootpath)
+        found = self._office.problems(self.path)
         if found:
             raise BaselineProblem("\n".join(found))
 

@@ -12,11 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from pytest_kernelperf.baseline.check import problems
+from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
-from pytest_kernelperf.environment import describe_environment, measured_commit, process_environment
+from pytest_kernelperf.commit import measured_commit
+from pytest_kernelperf.environment import describe_environment, process_environment
 from pytest_kernelperf.model import NO_DEVICE, CaseId, CurveRecord, DeviceFacts, Record, Run
 from pytest_kernelperf.plugin.board import BOARDS, Board
 from pytest_kernelperf.plugin.collection import KNOWN_CASES, module_name, spec_of
+from pytest_kernelperf.session.blame import blame_of
 from pytest_kernelperf.session.curve import judge_curve
 from pytest_kernelperf.session.drift import drift_since_stored
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
@@ -84,7 +88,9 @@ class Office:
         spec, settings = spec_of(cases[0]), self._case_settings(cases[0])
         assert spec is not None  # nothing else makes a curve
         test, reason = module_name(cases[0].path, self._config.rootpath), self.settings.update_reason
-        return judge_curve(spec.kernel.name, spec.doing.name, test, records, settings.curve_tolerance, reason)
+        accepted = self.settings.acceptance.of_all if self.settings.acceptance is not None else None
+        name, tolerance = spec.kernel.name, settings.curve_tolerance
+        return judge_curve(name, spec.doing.name, test, records, tolerance, reason, accepted)
 
     def _case_settings(self, item: pytest.Item) -> CaseSettings:
         marker = item.get_closest_marker("kernelperf")
@@ -136,7 +142,15 @@ class Office:
 
     def baseline_files(self) -> tuple[Path, ...]:
         """Return the baseline files to check as items."""
-        return self._store.files() if self.settings.update_reason is None else ()
+        if self.settings.update_reason is not None:
+            return ()
+        own = BaselineStore(self.settings.own_baselines).files() if self.settings.own_baselines is not None else ()
+        return (*self._store.files(), *own)
+
+    def problems(self, file: Path) -> list[str]:
+        """Return what is wrong with a baseline file."""
+        foreign = self.settings.own_baselines is not None and file.is_relative_to(self.settings.baselines)
+        return problems(file, None if foreign else self.known_cases, self._config.rootpath)
 
     def shown(self, path: Path) -> str:
         """Return a path as it is shown: relative to the root where it lies below."""
@@ -185,8 +199,9 @@ class Office:
             drift = drift_since_stored(records, device, self._environment, self._store) if self._device else None
             curves = [curve for _, curve in sorted(self._curves.items()) if curve.change_ratio is not None]
             commit = measured_commit(process_environment())
+            blame = blame_of(self.settings, records, self._store, device.key, self.known_cases, commit)
             self.run = build_run(
-                self.settings, device, self._environment, records, self._started, drift, curves, commit
+                self.settings, device, self._environment, records, self._started, drift, curves, commit, blame
             )
             self.ending = end_run(self.run, self.settings, self._store, self.known_cases)
             shutil.rmtree(self.settings.out / BOARDS, ignore_errors=True)

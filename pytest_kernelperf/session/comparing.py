@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 import msgspec
 
+from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Noise
 from pytest_kernelperf.session.recording import Work
@@ -106,23 +108,33 @@ class Comparing:
         stored = compare_with_stored(taken, accepted, policy, "head")
         work.evidence = msgspec.structs.replace(work.evidence, stored=stored, unplayable=unplayable)
 
+    def compare_own(self, work: Work, subject: Subject, code: CodeObject, own: BaselineCase) -> None:
+        """Time head beside the entry that the change brings, as beside the accepted one."""
+        arms = [Arm("head", subject.code, subject.plan), Arm("own", code, own.plan)]
+        timed = replace(_timed(work, subject, arms, self._tries), mode=own.mode)
+        self._compare_pair(work, timed, "own")
+
     def compare_replaced(self, work: Work, subject: Subject, other: Subject) -> None:
         """Time the variant beside the one that it replaces, launch gaps included."""
         arms = [Arm("head", subject.code, subject.plan), Arm("replaced", other.code, other.plan)]
         timed = replace(_timed(work, subject, arms, self._tries), mode="queued")
+        work.evidence = msgspec.structs.replace(work.evidence, replaced_variant=other.spec.doing.name)
+        self._compare_pair(work, timed, "replaced")
+
+    def _compare_pair(self, work: Work, timed: Timed, arm: Literal["own", "replaced"]) -> None:
+        """Take looks at head beside one more arm until they tell it from it; what disturbed them is noted."""
         policy = policy_of(work.settings, self._facts.runtime)
         schedule = schedule_of(work.settings, policy)
-        taken, replaced = Taken(), None
+        taken, found = Taken(), None
         look: Look | None = schedule.first
         while look is not None:
             self._start(look.processes)
             self._timer.take(taken, timed, look)
-            replaced = compare_taken(taken, "head", "replaced", policy, look, schedule)
-            look = next_look(replaced, look, schedule)
+            found = compare_taken(taken, "head", arm, policy, look, schedule)
+            look = next_look(found, look, schedule)
         work.evidence = msgspec.structs.replace(
             work.evidence,
-            replaced=replaced,
-            replaced_variant=other.spec.doing.name,
+            **{arm: found},
             contended_by=taken.contended_by,
             spoiled=taken.spoiled,
             spoiled_code=taken.spoiled_code,

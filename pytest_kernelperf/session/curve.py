@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from pytest_kernelperf.model import Comparison, CurveRecord, Decision, Mode, Record, Verdict
+from pytest_kernelperf import reason
+from pytest_kernelperf.model import Accepted, Comparison, CurveRecord, Decision, Mode, Record, Verdict
 from pytest_kernelperf.report.curve import curve_reason, too_few_sizes
 from pytest_kernelperf.stats.agreement import Finding
 from pytest_kernelperf.stats.curve import FEWEST_SIZES, Curve, find_curve
@@ -24,7 +25,13 @@ _PASSING = {
 
 
 def judge_curve(
-    kernel: str, variant: str, test: str, records: Sequence[Record], tolerance: float | None, update_reason: str | None
+    kernel: str,
+    variant: str,
+    test: str,
+    records: Sequence[Record],
+    tolerance: float | None,
+    update_reason: str | None,
+    accepted: Accepted | None = None,
 ) -> CurveRecord:
     """Pool a variant's sizes; with too few of them nothing is said, and nothing fails.
 
@@ -35,6 +42,7 @@ def judge_curve(
         records: the variant's records of this run, in any order, mutations not among them.
         tolerance: mean slowdown that counts, as a share; None: half of what the cases may lose.
         update_reason: as ``Evidence`` has it; a reason accepts a slower curve.
+        accepted: a maintainer's acceptance of all that this commit slows.
     """
     timed = _pooled(records)
     tokens = tuple(record.case.tokens for record, _ in timed)
@@ -61,17 +69,19 @@ def judge_curve(
         found.p_sizes_slower,
         tuple(comparison.change_ratio for comparison in comparisons),
     )
-    return _with_decision(said, found, update_reason)
+    return _with_decision(said, found, update_reason, accepted)
 
 
-def _with_decision(record: CurveRecord, found: Curve, update_reason: str | None) -> CurveRecord:
+def _with_decision(
+    record: CurveRecord, found: Curve, update_reason: str | None, accepted: Accepted | None
+) -> CurveRecord:
     sentence = curve_reason(record)
     if found.finding is not Finding.SLOWER:
         verdict, code = _PASSING[found.finding]
         return replace(record, decision=Decision(verdict, False, code, sentence))
-    if update_reason:
-        accepted = f"accepted: {update_reason} ({sentence})"
-        return replace(record, decision=Decision(Verdict.ACCEPTED, False, "curve_slower", accepted))
+    if update_reason or accepted is not None:
+        said = f"accepted: {update_reason} ({sentence})" if accepted is None else reason.accepted(accepted, sentence)
+        return replace(record, decision=Decision(Verdict.ACCEPTED, False, "curve_slower", said))
     return replace(record, decision=Decision(Verdict.REGRESSED, True, "curve_slower", sentence))
 
 

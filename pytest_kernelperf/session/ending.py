@@ -18,7 +18,17 @@ from pytest_kernelperf.baseline.extend import extend
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, Update, update
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import CodeObject, CurveRecord, DeviceFacts, Drift, Record, Run, SourceBundle, Verdict
+from pytest_kernelperf.model import (
+    Blame,
+    CodeObject,
+    CurveRecord,
+    DeviceFacts,
+    Drift,
+    Record,
+    Run,
+    SourceBundle,
+    Verdict,
+)
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.report.timeline_file import write_beside_traces
@@ -73,6 +83,7 @@ def build_run(
     drift: Drift | None = None,
     curves: Iterable[CurveRecord] = (),
     commit: str = "",
+    blame: Blame | None = None,
 ) -> Run:
     """Put a run together; the records are in their order. ``commit``: what CI says that it measured."""
     return Run(
@@ -87,6 +98,7 @@ def build_run(
         drift=drift,
         curves=tuple(curves),
         commit=commit,
+        blame=blame,
     )
 
 

@@ -35,6 +35,7 @@ from pytest_kernelperf.session.subject import Subject, SubjectSource
 from pytest_kernelperf.session.timing import Sleep, Timer
 from pytest_kernelperf.session.toolchain import ToolchainSource
 from pytest_kernelperf.session.tracing import Tracer, compared_arms
+from pytest_kernelperf.session.yardstick import Yardstick
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.mismatch import find_mismatch
 
@@ -76,6 +77,7 @@ class Guard:
         self._facts: DeviceFacts | None = None
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
+        self._yardstick = Yardstick(settings, store)
         self._tracer = Tracer(settings, machine, os.environ)
 
     @property
@@ -116,6 +118,7 @@ class Guard:
             update_reason=self.settings.update_reason,
             for_target=target is not None,
             untimed=self.settings.untimed,
+            accepted=self.settings.acceptance.of(spec.case) if self.settings.acceptance is not None else None,
         )
         work = Work(spec, settings, evidence)
         try:
@@ -148,6 +151,7 @@ class Guard:
         with self._machine.exclusive():
             self._compare(work)
             self._compare_replaced(work)
+            self._compare_own(work)
 
     def _prepare(self, work: Work) -> None:
         """Inputs, reference, plan and code; the machine is shared meanwhile."""
@@ -190,12 +194,31 @@ class Guard:
             work.notes += (f"measured afresh, since {obstacle}",)
             work.accepted = None
         same = work.accepted is not None and is_identical(subject, work.accepted)
+        self._recall_own(work, subject)
         work.evidence = msgspec.structs.replace(
             work.evidence,
             has_baseline=work.accepted is not None,
-            identical=same and not self.settings.full and self._replaced_is_settled(work, baseline),
+            identical=same
+            and not self.settings.full
+            and work.own is None
+            and self._replaced_is_settled(work, baseline),
         )
         return judge.needs_timing(work.evidence)
+
+    def _recall_own(self, work: Work, subject: Subject) -> None:
+        """Look the project's own entry up, where another's count; one of head's own code needs no measuring."""
+        found = self._yardstick.edited(self.facts.key, work.spec, work.accepted)
+        if found is None:
+            return
+        own, edit = found
+        same = is_identical(subject, own)
+        work.edit = msgspec.structs.replace(edit, same_code=same)
+        work.own = None if same else own
+        work.evidence = msgspec.structs.replace(
+            work.evidence,
+            own_differs=not same,
+            own_problem="" if same else obstacle_to_replay(subject, own, work.settings),
+        )
 
     def _replaced_is_settled(self, work: Work, baseline: Baseline | None) -> bool:
         """Whether the variant that this one replaces is as it was too, so that their comparison stands."""
@@ -242,6 +265,19 @@ class Guard:
             return
         self._comparing(work).compare_replaced(work, _ready(work), other)
 
+    def _compare_own(self, work: Work) -> None:
+        """Time head beside the code of the entry that the change itself brings, where that is another."""
+        own, store = work.own, self._yardstick.own
+        evidence = work.evidence
+        slower = evidence.comparison is not None and judge.is_slower(evidence.comparison)
+        if own is None or store is None or evidence.own_problem or evidence.contended_by or evidence.spoiled or slower:
+            return
+        try:
+            code = self._code_of(store, own)
+            self._comparing(work).compare_own(work, _ready(work), code, own)
+        except KernelperfError as error:
+            work.evidence = msgspec.structs.replace(work.evidence, own_problem=f"it cannot be run ({error})")
+
     def _trace(self, record: Record, work: Work) -> Record:
         """Replay the arms that were compared under a profiler, once the verdict stands."""
         self._progress(work.spec.case, "tracing")
@@ -267,7 +303,10 @@ class Guard:
         )
 
     def _accepted_code(self, accepted: BaselineCase) -> CodeObject:
-        data = self._store.read_object(self.facts.key, accepted.object_digest)
+        return self._code_of(self._store, accepted)
+
+    def _code_of(self, store: BaselineStore, accepted: BaselineCase) -> CodeObject:
+        data = store.read_object(self.facts.key, accepted.object_digest)
         names = symbols_of(data, accepted.instruction_digests)
         return CodeObject(accepted.object_digest, data, {}, lowered_names=names)
 

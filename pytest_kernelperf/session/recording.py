@@ -17,7 +17,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Measurement, Record, Verdict
+from pytest_kernelperf.model import BaselineEdit, CodeObject, Comparison, DeviceFacts, Measurement, Record, Verdict
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -37,6 +37,8 @@ class Work:
     accepted: BaselineCase | None = None
     taken: Taken | None = None
     recompiled: CodeObject | None = None
+    own: BaselineCase | None = None
+    edit: BaselineEdit | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -49,10 +51,11 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         root: the project's folder.
     """
     changed = _resources_changed(work)
+    decision = judge.decide(work.evidence)
     record = Record(
         case=work.spec.case,
         test=test,
-        decision=judge.decide(work.evidence),
+        decision=decision,
         mode=work.settings.mode,
         cache=work.settings.cache,
         fills=work.evidence.fills,
@@ -64,12 +67,14 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         stored=work.evidence.stored,
         source=_within(root, work.spec.kernel.source),
         resources_changed=changed,
+        baseline_edit=work.edit,
+        accepted=work.evidence.accepted if decision.verdict is Verdict.ACCEPTED else None,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
 
 
 def _comparisons(evidence: Evidence) -> tuple[Comparison, ...]:
-    found = (evidence.comparison, evidence.replaced)
+    found = (evidence.comparison, evidence.replaced, evidence.own)
     return tuple(comparison for comparison in found if comparison is not None)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 from scripted_workers import FACTS
 
-from pytest_kernelperf.environment import describe_environment, differing_environment, measured_commit
+from pytest_kernelperf.commit import measured_commit
+from pytest_kernelperf.environment import describe_environment, differing_environment
 
 
 def test_readable_facts_are_recorded_and_missing_ones_left_out(tmp_path: Path) -> None:
