@@ -6,6 +6,8 @@ Played are the clock, GitHub's own actions, and what starts a workflow. ``weekly
 
 from __future__ import annotations
 
+import copy
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -304,5 +306,96 @@ def test_a_machine_that_moved_opens_an_issue_that_closes_when_it_is_well(reposit
         (issue,) = github.issues.values()
         assert issue["state"] == state, run.text
         assert ("the machine moved" in issue["body"]) == (state == "open") or state == "closed"
-    assert github.comments[issue["number"]]
+    assert [comment["issue"] for comment in github.comments.values()] == [issue["number"]]
     assert not github.denied
+
+
+def workflow_run(repository: Repository, payload: dict[str, Any], number: int, action: str) -> dict[str, Any]:
+    """The event of a run of kernelperf.yml, from GitHub's own example of one."""
+    from runner_jobs import examples
+
+    event = copy.deepcopy(examples()["workflow_run"][1])
+    own, pull = payload["repository"], payload["pull_request"]
+    event["action"] = action
+    event["repository"] |= own
+    event["workflow_run"] |= {
+        "id": 1000 + number, "run_number": number, "run_attempt": 1, "name": "kernelperf", "event": "pull_request",
+        "path": ".github/workflows/kernelperf.yml", "head_sha": pull["head"]["sha"], "head_branch": pull["head"]["ref"],
+        "head_repository": pull["head"]["repo"], "repository": own, "pull_requests": [],
+        "status": "completed" if action == "completed" else "queued",
+        "conclusion": "failure" if action == "completed" else None,
+        "html_url": f"https://github.com/{own['full_name']}/actions/runs/{1000 + number}",
+    }  # fmt: skip
+    return event
+
+
+def comment(
+    repository: Repository, github: State, payload: dict[str, Any], number: int, run: Finished | None = None
+) -> Finished:
+    """Let the commenting workflow see that a run began, or what it ended with."""
+    if run is not None:
+        github.keep_artifacts(1000 + number, run.artifacts)
+    event = workflow_run(repository, payload, number, "requested" if run is None else "completed")
+    # Such a workflow runs on the default branch, whatever the run was for.
+    return repository.run("workflow_run", event, repository.checkout("main"), "kernelperf-comment.yml")
+
+
+needs_comment = pytest.mark.skipif(
+    importlib.util.find_spec("pytest_kernelperf.commands.comment") is None, reason="kernelperf comment is not there"
+)
+
+
+@needs_comment
+def test_one_comment_follows_the_pull_request(repository: Repository, github: State) -> None:
+    """It says the slowdown; the next push updates it; a fix turns it green; an older run that ends late changes nothing."""
+    payloads, runs = [], []
+    for files, times in ((SLOWED, clock(head=12.0)), (SLOWED, clock(head=13.0)), (FILES, clock())):
+        head = repository.commit(files, "Change", "change")
+        payload = repository.payload(7, head, "change")
+        github.pulls[7] = payload["pull_request"]
+        payloads.append(payload)
+        runs.append(repository.run("pull_request", payload, repository.checkout(head, "main"), times=times))
+        number = len(runs)
+        for posted in (
+            comment(repository, github, payload, number),
+            comment(repository, github, payload, number, runs[-1]),
+        ):
+            assert posted.jobs == {"comment": "success"}, posted.text
+        (said,) = github.comments.values()
+        assert ("+20 %" in said["body"], "+30 %" in said["body"]) == (number == 1, number == 2), said["body"]
+        assert (runs[-1].jobs["gate"] == "success") == (number == 3)
+    text, edits = said["body"], github.edits
+    late = comment(repository, github, payloads[0], 1, runs[0])
+    assert late.jobs == {"comment": "success"}, late.text
+    assert (github.edits, [each["body"] for each in github.comments.values()]) == (edits, [text])
+    assert not github.denied
+
+
+@needs_comment
+@pytest.mark.weekly
+def test_a_forks_result_is_posted_without_the_fork_having_a_token(repository: Repository, github: State) -> None:
+    """Found by head repository, branch and SHA; the branch's name is a program, and stays a name."""
+    branch = "x$(touch${IFS}ran)`touch${IFS}ran`"
+    head = repository.commit(SLOWED, "Change", branch)
+    payload = repository.payload(7, head, branch, head_repo=STRANGER)
+    github.pulls[7] = payload["pull_request"]
+    run = repository.run("pull_request", payload, repository.checkout(head, "main"))
+    posted = comment(repository, github, payload, 1, run)
+    assert posted.jobs == {"comment": "success"}, posted.text
+    assert [each["issue"] for each in github.comments.values()] == [7]
+    assert not list(repository.folder.rglob("ran"))
+
+
+@needs_comment
+@pytest.mark.weekly
+def test_another_commits_result_is_not_posted(repository: Repository, github: State) -> None:
+    """The run is for one commit, its artifact says another: a sentence at most, and no figure."""
+    head = repository.commit(SLOWED, "Change", "change")
+    payload = repository.payload(7, head, "change")
+    run = repository.run("pull_request", payload, repository.checkout(head, "main"), times=clock(head=12.0))
+    file = run.artifacts / "kernelperf" / "run.json"
+    file.write_text(file.read_text().replace(head, "b" * 40))
+    github.pulls[7] = payload["pull_request"]
+    posted = comment(repository, github, payload, 1, run)
+    assert posted.jobs == {"comment": "success"}, posted.text
+    assert not any("+20 %" in each["body"] for each in github.comments.values())

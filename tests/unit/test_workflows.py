@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -133,3 +134,30 @@ def test_the_gate_on_the_box_knows_these_workflows() -> None:
             assert set(load(path)["on"]) == set(rules.workflows[f".github/workflows/{path.name}"])
             for job in jobs(path).values():
                 assert isinstance(job["runs-on"], str) or set(job["runs-on"]) == set(rules.labels)
+
+
+def documented(page: str) -> list[str]:
+    """The code spans in the first cells of a page's tables."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    cells = re.findall(r"^ *\| (`[^|]*) \|", text, flags=re.MULTILINE)
+    return [span for cell in cells for span in re.findall(r"`([^`]+)`", cell)]
+
+
+def test_the_actions_inputs_are_documented() -> None:
+    """All of them, in the action's order."""
+    assert documented("action.md") == list(load(ACTION)["inputs"])
+
+
+def test_the_boxs_settings_are_documented() -> None:
+    """As the gate reads them."""
+    rules = pytest.importorskip("kernelperf_runner.rules")
+    top = [field.name for field in dataclasses.fields(rules.Rules) if field.name != "machine"]
+    machine = [f"machine.{field.name}" for field in dataclasses.fields(rules.Limits)]
+    assert sorted(documented("runner.md")) == sorted(top + machine)
+
+
+def test_every_workflow_is_documented() -> None:
+    """What it does, when and where."""
+    page = (ROOT / "docs" / "pull-requests.md").read_text(encoding="utf-8")
+    for path in WORKFLOWS:
+        assert f"`{path.name}`" in page or path.name in ("ci.yml", "drill.yml")
