@@ -347,7 +347,7 @@ needs_comment = pytest.mark.skipif(
 
 @needs_comment
 def test_one_comment_follows_the_pull_request(repository: Repository, github: State) -> None:
-    """It says the slowdown; the next push updates it; a fix turns it green; an older run that ends late changes nothing."""
+    """It says the slowdown; a push updates it; a fix turns it green; an older run that ends late changes nothing."""
     payloads, runs = [], []
     for files, times in ((SLOWED, clock(head=12.0)), (SLOWED, clock(head=13.0)), (FILES, clock())):
         head = repository.commit(files, "Change", "change")
