@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report.detail import needs_details, render_details
 from pytest_kernelperf.report.summary import drift_lines, headline, next_commands
 from pytest_kernelperf.report.table import Format, escaped, render_tables
+from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.report.traced import render_traced
 from pytest_kernelperf.report.view import view_of
+from pytest_kernelperf.units import format_counted
+
+MOST_TRACES = 10
+"""So many cases show their traces though nothing is wrong with them."""
 
 
 def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder: str = "") -> str:
@@ -18,11 +25,22 @@ def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder
     detail = render_details(run, warnings_only=not details, traced=form == "plain", folder=folder)
     if detail and form == "github":
         detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
-        shown = [record for record in run.records if needs_details(record)]
-        detail = "\n".join([detail, *filter(None, (render_traced(record, form, folder) for record in shown))])
+    traces = "\n".join(_traces(run, form, folder))
     drift = "".join(f"{_placed(line, place, form)}\n" for place, line in enumerate(drift_lines(run)))
     closing = "\n".join([headline(run), *next_commands(run)]) + "\n"
-    return "\n".join(part for part in (render_tables(view_of(run), form), detail, drift, closing) if part)
+    return "\n".join(part for part in (render_tables(view_of(run), form), detail, traces, drift, closing) if part)
+
+
+def _traces(run: Run, form: Format, folder: str) -> Iterator[str]:
+    """Yield traces that do not stand under their case's details: of cases that pass, in Markdown all."""
+    plain = form == "plain"
+    traced = [record for record in run.records if record.trace is not None and not (plain and needs_details(record))]
+    for record in traced[:MOST_TRACES]:
+        title = f"traced: {one_line(str(record.case))}\n" if plain else ""
+        yield title + render_traced(record, form, folder)
+    if len(traced) > MOST_TRACES:
+        cases = format_counted(len(traced) - MOST_TRACES, "more case was", "more cases were")
+        yield f"{cases} traced; kernelperf show RUN.json --timelines DIR draws each\n"
 
 
 def _placed(line: str, place: int, form: Format) -> str:

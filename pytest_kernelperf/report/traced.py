@@ -37,25 +37,18 @@ def render_traced(record: Record, form: Format = "plain", folder: str = "") -> s
     if record.trace is None:
         return ""
     trace = record.trace
-    title = (
-        f"traced times ({one_line(trace.origin)}) say why, not by how much: recording makes them longer, gaps above all"
-    )
-    table = _table(trace, form)
     facts = list(_facts(record, folder))
+    head = []
+    if trace.arms:
+        origin = one_line(trace.origin)
+        head = [f"traced times ({origin}) say why, not by how much: recording makes them longer, gaps above all"]
     if form == "github":
-        lines = [
-            f"#### {escaped(one_line(str(record.case)))}",
-            title,
-            table,
-            *(f"- {n}: {escaped(t)}" for n, t in facts),
-        ]
-        return "\n\n".join(part for part in (*lines[:3], "\n".join(lines[3:])) if part) + "\n"
+        listed = "\n".join(f"- {escaped(name)}: {escaped(text)}" for name, text in facts)
+        parts = [f"#### {escaped(one_line(str(record.case)))}", *head, _table(trace, form), listed]
+        return "\n\n".join(filter(None, parts)) + "\n"
     width = max((len(name) for name, _ in facts), default=0)
-    lines = [
-        title,
-        *(f"  {line}" for line in table.splitlines()),
-        *(f"{name:<{width}}  {text}" for name, text in facts),
-    ]
+    lines = [*head, *(f"  {line}" for line in _table(trace, form).splitlines())]
+    lines += [f"{name:<{width}}  {text}" for name, text in facts]
     return "".join(f"  {line}\n" for line in lines)
 
 
@@ -110,7 +103,7 @@ def _facts(record: Record, folder: str) -> Iterator[tuple[str, str]]:
     starving = [one_line(arm.arm) for arm in record.trace.arms if arm.starving]
     if starving:
         yield "starving", f"{' and '.join(starving)}: gaps longer than kernels"
-    yield from (("note", one_line(note)) for note in record.trace.notes)
+    yield from (("note" if record.trace.arms else "no trace", one_line(note)) for note in record.trace.notes)
     paths = {one_line(arm.arm): _beside(folder, arm.path) for arm in record.trace.arms}
     for arm, path in paths.items():
         yield f"trace of {arm}", path
