@@ -17,6 +17,7 @@ from pathlib import Path
 from pytest_kernelperf.ci.against import Against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.ini import INI
 from pytest_kernelperf.pytest_process import plugin_arguments
 
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -115,24 +116,20 @@ def _options(
     if yardstick is not None:
         # A commit without baselines has none: those of the change must not take their place.
         (yardstick / job.baselines).mkdir(parents=True, exist_ok=True)
-        options += _from_elsewhere(yardstick / job.baselines)
+        options.append(f"--kernelperf-baselines={yardstick / job.baselines}")
     if (
         parent is not None
         and _HAS_PLANS
         and (plans := _plans(job, parent, scratch / "parent.plans", environment, arguments))
     ):
         options.append(f"--kernelperf-parent={plans}")
-    if job.acceptance and _HAS_PLANS:
+    if job.acceptance:
         file = scratch / "acceptance.json"
         file.write_text(job.acceptance, encoding="utf-8")
         options.append(f"--kernelperf-accept={file}")
-    if against.new_limit_days is not None and _HAS_PLANS:
+    if against.new_limit_days is not None and "kernelperf_new_limit_days" in INI:
         options.append(f"--kernelperf-new-limit-days={against.new_limit_days}")
     return options
-
-
-def _from_elsewhere(baselines: Path) -> list[str]:
-    return [f"--kernelperf-baselines={baselines}"] if _HAS_PLANS else ["-o", f"kernelperf_baselines={baselines}"]
 
 
 def _plans(job: Job, tree: Path, file: Path, environment: Mapping[str, str], arguments: Sequence[str]) -> Path | None:
