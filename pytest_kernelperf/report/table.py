@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from tabulate import tabulate
@@ -35,5 +36,5 @@ def _render(table: KernelTable, form: Format) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text of a stranger's run file inside Markdown: no cell ends early, no tag begins."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("@", "&#64;")
+    """Text of a stranger's file inside Markdown: no cell ends early, no tag, link, picture or code begins."""
+    return re.sub(r"[\\|`\[\]]", r"\\\g<0>", text).replace("<", "&lt;").replace("@", "&#64;")
