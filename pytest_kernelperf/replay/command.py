@@ -10,7 +10,8 @@ from pathlib import Path
 ROUNDS = 5
 MOST_ROUNDS = 1000
 
-_RECEIPT = re.compile(r"^replayed (\w+): (\d+) rounds of (\d+) launch(?:es)? in process (\d+)$", re.MULTILINE)
+# Anywhere in a line: a profiler's own words may have no end of line before it.
+_RECEIPT = re.compile(r"replayed (\w+): (\d+) rounds of (\d+) launch(?:es)? in process (\d+)\b")
 
 
 @dataclass(frozen=True)

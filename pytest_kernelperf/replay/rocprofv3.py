@@ -70,13 +70,14 @@ def check_version(path: Path, library: Path, run: Callable[[Sequence[str]], Ende
         raise ReplayError(f"{path} --version does not say which ROCm it belongs to, so it is not used")
     if version[:2] < OLDEST:
         raise ReplayError(f"{path} is of ROCm {_text(version)}, which writes no rocpd: 7.0 or newer does")
-    of_runtime = runtime_version(library)
-    if of_runtime is None and not _beside(path, library):
+    of_runtime, one_installation = runtime_version(library), _beside(path, library)
+    if of_runtime is None and not one_installation:
         raise ReplayError(
             f"nothing says that {path} (ROCm {_text(version)}) is of the same ROCm as {library}: set {SETTING} to the "
             f"{NAME} of that ROCm"
         )
-    if of_runtime is not None and of_runtime != version:
+    parts = 2 if one_installation else 3  # in one installation a patch of one of its packages may differ
+    if of_runtime is not None and of_runtime[:parts] != version[:parts]:
         raise ReplayError(
             f"{path} is of ROCm {_text(version)} and {library} of ROCm {_text(of_runtime)}; only the same may record: "
             f"set {SETTING} to the {NAME} of ROCm {_text(of_runtime)}"
@@ -139,7 +140,7 @@ def _roots(library: Path) -> Iterator[Path]:
 def _beside(path: Path, library: Path) -> bool:
     """Whether both lie in one installation."""
     root = path.resolve().parent.parent
-    return root != Path("/") and root in library.resolve().parents and root != Path("/usr")
+    return root != Path("/") and root in library.resolve().parents
 
 
 def _runs(path: Path) -> bool:

@@ -31,6 +31,7 @@ from pytest_kernelperf.worker.process import worker_environment
 FOLDER = "traces"
 CASE_FILE = "case.json"
 MOST_KEPT_BYTES = 2**30
+MOST_WORDS = 1000
 
 _SLOWER = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED)
 _NOT_RUN = (Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.SKIPPED)
@@ -71,6 +72,9 @@ class Tracer:
             trace = self._take(record, subject, device, find_arms)
         except (KernelperfError, OSError) as problem:
             trace = CaseTrace("", notes=(one_line(f"not traced: {problem}"),))
+        except Exception as problem:  # a bug of ours must not look like a failing kernel
+            words = f"not traced: tracing failed with {type(problem).__name__}: {problem}"
+            trace = CaseTrace("", notes=(one_line(words)[:MOST_WORDS],))
         return msgspec.structs.replace(record, trace=trace)
 
     def _take(

@@ -26,6 +26,9 @@ from pytest_kernelperf.units import format_counted
 RUNTIME_KERNELS = "__amd_rocclr_"
 SHOWN_ROUNDS = 2
 MOST_NAMES = 3
+MOST_KERNELS = 1000
+MOST_US = 1e11
+"""About a day: what takes longer, or lies further apart, was not replayed but read from two clocks."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ def read_arm(path: Path, arm: str, replayed: Replayed, shown_path: str) -> ArmTr
         starving,
         shown_path,
     )  # fmt: skip
+    _check_bounds(traced)
     units = {dispatches.groups[number].device.compute_units for number in np.unique(dispatches.group).tolist()}
     return ArmTrace(traced, read_origin(path), units.pop() if len(units) == 1 else None, tuple(notes))
 
@@ -139,6 +143,16 @@ def _check_kernels(dispatches: Dispatches, replayed: Replayed) -> None:
     if not any(one in name or _identifier(name) in other for name in names for one in wanted for other in wanted):
         shown = ", ".join(sorted(names)[:MOST_NAMES])[:200]
         raise TraceError(f"none of the plan's kernels was recorded, but {shown}")
+
+
+def _check_bounds(arm: TracedArm) -> None:
+    """Refuse what no replay is: a run file would refuse it too, and with it the whole run."""
+    if len(arm.kernels) > MOST_KERNELS:
+        raise TraceError(f"it has {len(arm.kernels):,} kernels, and no plan launches more than {MOST_KERNELS:,}")
+    times_us = [kernel.total_us for kernel in arm.kernels] + [span.start_us for span in arm.spans]
+    longest_us = max(*times_us, arm.median_gap_us or 0.0)
+    if longest_us > MOST_US:
+        raise TraceError(f"its times are {longest_us / 86_400e6:,.0f} days long: they cannot be of one clock")
 
 
 def _identifier(name: str) -> str:

@@ -342,6 +342,26 @@ def intervals_that_overlap(call: Call) -> None:
     call.write([first, backwards, early, *rest])
 
 
+def mixes_clocks(call: Call) -> None:
+    """RS PR #10359: some times are stale, here of another clock."""
+    from rocpd_files import Dispatch
+
+    call.run()
+    dispatches = call.dispatches()
+    late_ns = 2**62
+    late = [Dispatch(one.name, late_ns + one.start_ns % 10**9, late_ns + one.end_ns % 10**9) for one in dispatches[5:]]
+    call.write([*dispatches[:5], *late])
+
+
+def thousands_of_kernels(call: Call) -> None:
+    """Another library of the process launches kernels of its own, each once."""
+    from rocpd_files import Dispatch
+
+    call.run()
+    others = [Dispatch(f"k{number}", 10**6 + number, 10**6 + number + 1) for number in range(1500)]
+    call.write([*others, *call.dispatches()])
+
+
 def leaves_a_daemon(call: Call) -> None:
     """Leaves a process behind that has left its session, with a child of its own."""
     call.run()

@@ -48,6 +48,8 @@ NOTES = {
     "leaves_wal": "_results.db-wal lies beside it)",
     "a_pipe": "head: no .db was written (but ",
     "a_link": "head: no .db was written (but ",
+    "mixes_clocks": "days long: they cannot be of one clock",
+    "thousands_of_kernels": "head: it has 1,502 kernels, and no plan launches more than 1,000",
     "times_of_zero": "head: no kernel of the plan was recorded",
     "no_version": "/bin/rocprofv3 is older than ROCm 7.0 (it knows no --version), and writes no rocpd: update ROCm",
     "version_unsaid": "/bin/rocprofv3 --version does not say which ROCm it belongs to, so it is not used",
@@ -245,6 +247,7 @@ def test_a_profiler_that_is_missing_or_cannot_be_run_is_said(tmp_path: Path, sta
         ("10.1.0", "10.1.0", ""),
         ("7.2.0", "7.2.1", "is of ROCm 7.2.1 and "),
         ("7.0.0", "10.0.0", "is of ROCm 10.0.0 and "),
+        ("7.2.0", "7.3.0", "is of ROCm 7.3.0 and "),
         ("6.4.3", "6.4.3", "is of ROCm 6.4.3, which writes no rocpd: 7.0 or newer does"),
         ("", "7.2.0", "nothing says that "),
     ],
@@ -262,11 +265,19 @@ def test_only_the_runtimes_own_rocm_may_record(tmp_path: Path, runtime: str, pro
 
 
 def test_a_profiler_in_the_runtimes_own_folder_needs_no_other_word(tmp_path: Path) -> None:
-    """Claim: where an installation does not say its version, lying in it is enough."""
+    """Claim: where an installation does not say its version, or is a patch further, lying in it is enough."""
     library = stand_in_rocprofv3.install(tmp_path / "rocm", launches=LAUNCHES)
-    (tmp_path / "rocm" / ".info" / "version").unlink()
-    trace = Taker(Rocprofv3(library, None, os.environ), os.environ, LIMIT_S).take(wanted(tmp_path))
-    assert trace.notes == ()
+    said = tmp_path / "rocm" / ".info" / "version"
+
+    def notes() -> tuple[str, ...]:
+        return Taker(Rocprofv3(library, None, os.environ), os.environ, LIMIT_S).take(wanted(tmp_path)).notes
+
+    said.write_text("7.2.4")
+    assert notes() == ()
+    said.write_text("7.3.0")
+    assert "is of ROCm 7.2.0 and " in notes()[0]
+    said.unlink()
+    assert notes() == ()
 
 
 def test_another_profilers_wishes_do_not_reach_the_replay(tmp_path: Path) -> None:

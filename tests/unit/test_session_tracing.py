@@ -129,10 +129,10 @@ def test_no_verdict_hears_of_a_profiler_that_fails(bench: Bench, misbehaviour: s
     assert msgspec.structs.replace(record, trace=None) == without
 
 
-@pytest.mark.parametrize("what", ["file", "baseline", "machine"])
+@pytest.mark.parametrize("what", ["file", "baseline", "machine", "bug"])
 def test_what_fails_before_the_profiler_is_a_note_too(bench: Bench, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claim: an output folder that cannot be written to, an accepted binary that has gone and a machine that is not
-    free are one note, and the verdict stands."""
+    """Claim: an output folder that cannot be written to, an accepted binary that has gone, a machine that is not free
+    and a bug of ours are one note, and the verdict stands."""
     slow_down(bench)
     bench.settings = dataclasses.replace(bench.settings, trace="regression")
     guard = bench.guard()
@@ -141,7 +141,7 @@ def test_what_fails_before_the_profiler_is_a_note_too(bench: Bench, what: str, m
     if what != "file":
 
         def fail(*_: object) -> None:
-            raise KernelperfError(f"the {what} has gone")
+            raise (ZeroDivisionError if what == "bug" else KernelperfError)(f"the {what} has gone")
 
         name = "compared_arms" if what == "baseline" else "Taker"
         module = "guard" if what == "baseline" else "tracing"
