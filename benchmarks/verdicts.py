@@ -119,6 +119,7 @@ def sample_into(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     wanted = live.Options(
         runtime=options.runtime,
         kernels=tuple(options.kernels or all_kernels()),
+        variants=tuple(options.variants or ()),
         tokens=tuple(options.tokens or ()),
         modes=tuple(options.modes),
         designs=tuple(options.designs),
@@ -204,6 +205,7 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     more = parser.add_argument_group("with --live")
     more.add_argument("--runtime", choices=("auto", "cuda", "rocm", "cpu"), default="auto")
     more.add_argument("--kernels", nargs="+", metavar="NAME", help="of kernels/ (default all)")
+    more.add_argument("--variants", nargs="+", metavar="NAME", help="these alone (default all)")
     more.add_argument("--tokens", type=int, nargs="+", help="these sizes alone")
     more.add_argument("--modes", nargs="+", choices=("graph", "queued", "loop"), default=["graph"])
     more.add_argument("--designs", nargs="+", type=design, default=[design("2"), design("3"), design("2+0.75%+1.5%")])

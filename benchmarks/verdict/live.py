@@ -8,17 +8,20 @@ code (each copy a code object of its own in the device's memory), ``extra_rounds
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CodeObject, DeviceFacts, Mode
+from pytest_kernelperf.stats.schedule import Look
 from pytest_kernelperf.worker.pool import WorkerPool
 from verdict.builds import PLAIN
 from verdict.subjects import Say, Subject, open_subjects
@@ -26,6 +29,11 @@ from verdict.taking import How, NotMeasured, Taking
 
 MOST_PROCESSES = 100
 """More than any guard takes: processes of a generation are numbered from this times its number on."""
+
+KEEP_EVERY_S = 60.0
+DESKS = 2
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ class Options:
 
     runtime: str
     kernels: tuple[str, ...]
+    variants: tuple[str, ...]
     tokens: tuple[int, ...]
     modes: tuple[Mode, ...]
     designs: tuple[Design, ...]
@@ -99,29 +108,38 @@ class Session:
 
 
 def sample(options: Options, say: Say, keep: Callable[[Session], None]) -> Session:
-    """Take samples until the budget is spent; ``keep`` is called after every generation.
+    """Take samples until the budget is spent; ``keep`` is called now and then, and at the end.
 
     Raises:
         KernelperfError: nothing can be measured at all.
     """
     with WorkerPool(options.runtime) as pool:
         facts = pool.facts()
-        wanted = (options.kernels, options.tokens, options.wants_builds)
+        wanted = (options.kernels, options.variants, options.tokens, options.wants_builds)
         subjects = list(open_subjects(pool, facts, *wanted, say))
+    if not subjects:
+        raise UsageError(f"none of {', '.join(options.kernels)} has such a variant or size: there is nothing to sample")
     session = Session(facts)
     budget, generator = Budget(options.seconds, options.checks), random.Random(options.seed)
     measurements = deal(subjects, options, generator)
+    kept = budget.began
     try:
-        while not budget.spent:
-            take_generation(session, measurements, options, budget)
-            keep(session)
-            say(
-                f"  generation {session.generations}: {budget.taken} checks of identical code, "
-                f"{session.unmeasured} not measured, {time.monotonic() - budget.began:.0f} s"
-            )
+        with open_desk(facts) as desk:
+            while not budget.spent:
+                with WorkerPool(options.runtime) as pool:
+                    Generation(session, options, budget, pool, desk).take(measurements)
+                session.generations += 1
+                if time.monotonic() - kept > KEEP_EVERY_S:
+                    keep(session)
+                    kept = time.monotonic()
+                say(
+                    f"  generation {session.generations}: {budget.taken} checks of identical code, "
+                    f"{session.unmeasured} not measured, {time.monotonic() - budget.began:.0f} s"
+                )
     finally:
         for subject in subjects:
             subject.inputs.close()
+        keep(session)
     session.seconds = time.monotonic() - budget.began
     return session
 
@@ -144,43 +162,98 @@ def deal(
             yield from kernels[name]
 
 
-def take_generation(
-    session: Session, measurements: Iterator[tuple[Subject, Mode, Design]], options: Options, budget: Budget
-) -> None:
-    """Start fresh processes and measure some cases in them."""
-    with WorkerPool(options.runtime) as pool:
-        for number in range(options.per_generation):
-            if budget.spent:
+@dataclass
+class Underway:
+    """A measurement that was begun: what it is, what its lines say, and the answer that it waits for."""
+
+    number: int
+    design: Design
+    taking: Taking
+    arms: Sequence[tuple[Arm, dict[str, Any]]]
+    answer: Future[dict[str, Look | None]]
+
+
+@dataclass
+class Generation:
+    """Fresh processes, and the measurements that are under way in them.
+
+    While one measurement's answer is worked out on the host's other cores, the next one's first look is taken.
+    """
+
+    session: Session
+    options: Options
+    budget: Budget
+    pool: WorkerPool
+    desk: Executor
+
+    def take(self, measurements: Iterator[tuple[Subject, Mode, Design]]) -> None:
+        """Measure some cases, each until it is clear."""
+        before: Underway | None = None
+        for number in range(self.options.per_generation):
+            if self.budget.spent:
                 break
-            subject, mode, design = next(measurements)
             if not number:
-                start_workers(pool, subject, options.how.schedule.most.processes)
-            arms = make_arms(subject, design, random.Random(f"{options.seed}/{session.generations}/{number}"))
-            just_arms = [arm for arm, _ in arms]
-            outputs = subject.outputs if options.check_outputs else ()
-            how = replace(options.how, rounds=design.rounds)
-            taking = Taking(pool, subject.id, mode, just_arms, subject.inputs, outputs, how)
-            try:
-                taking.run()
-            except NotMeasured as reason:
-                session.refused.append(f"{subject.id}, {mode}: {reason}")
-                session.unmeasured += design.copies - 1
-                continue
-            finally:
-                budget.taken += design.copies - 1
-            session.rows += describe(session, number, taking, design, arms, options)
-    session.generations += 1
+                self.pool.start(self.options.how.schedule.first.processes)
+            begun = self.begin(number, *next(measurements))
+            if before is not None:
+                self.finish(before)
+            before = begun
+        if before is not None:
+            self.finish(before)
+
+    def begin(self, number: int, subject: Subject, mode: Mode, design: Design) -> Underway | None:
+        """Take the first look; None where that cannot be measured."""
+        options = self.options
+        arms = make_arms(subject, design, random.Random(f"{options.seed}/{self.session.generations}/{number}"))
+        just_arms = [arm for arm, _ in arms]
+        outputs = subject.outputs if options.check_outputs else ()
+        how = replace(options.how, rounds=design.rounds)
+        taking = Taking(self.pool, subject.id, mode, just_arms, subject.inputs, outputs, how)
+        self.budget.taken += design.copies - 1
+        try:
+            return Underway(number, design, taking, arms, self.look(taking))
+        except NotMeasured as reason:
+            self.refuse(taking, design, reason)
+            return None
+
+    def finish(self, begun: Underway) -> None:
+        """Take the looks that are missing, and keep what was taken."""
+        taking = begun.taking
+        try:
+            taking.settle(begun.answer.result())
+            while not taking.over:
+                taking.settle(self.look(taking).result())
+        except NotMeasured as reason:
+            self.refuse(taking, begun.design, reason)
+        else:
+            self.session.rows += describe(self.session, begun.number, taking, begun.design, begun.arms, self.options)
+
+    def look(self, taking: Taking) -> Future[dict[str, Look | None]]:
+        """Take the next look, and ask what follows from it. Raises ``NotMeasured``."""
+        taking.step()
+        return self.desk.submit(taking.question.answer)
+
+    def refuse(self, taking: Taking, design: Design, reason: NotMeasured) -> None:
+        """Note what was not measured, and why."""
+        self.session.refused.append(f"{taking.case}, {taking.mode}: {reason}")
+        self.session.unmeasured += design.copies - 1
 
 
-def start_workers(pool: WorkerPool, subject: Subject, processes: int) -> None:
-    """Start all workers that may be asked at once; each runs a plan, so that its device is open before any timing."""
+class Inline(Executor):
+    """Answers at once, in this thread: where a kernel needs the cores itself."""
 
-    def start(process: int) -> None:
-        pool.run(subject.id, subject.plan, subject.codes[PLAIN], subject.inputs, subject.outputs, process=process)
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """Call it."""
+        answer: Future[T] = Future()
+        answer.set_result(fn(*args, **kwargs))
+        return answer
 
-    start(0)
-    with ThreadPoolExecutor(processes) as threads:
-        list(threads.map(start, range(1, processes)))
+
+def open_desk(facts: DeviceFacts) -> Executor:
+    """Where answers are worked out: beside the measurements, unless these take place on the same cores."""
+    if facts.runtime == "cpu":
+        return Inline()
+    return ProcessPoolExecutor(DESKS, multiprocessing.get_context("spawn"))
 
 
 def make_arms(subject: Subject, design: Design, generator: random.Random) -> list[tuple[Arm, dict[str, Any]]]:

@@ -10,11 +10,13 @@ from tabulate import tabulate
 from verdict.checks import Check, Plan
 from verdict.ours import NAME
 from verdict.peers import PEERS
-from verdict.score import by, equally_fast, score
+from verdict.score import by, equally_fast, put_in, score
 from verdict.truth import BANDS
 from verdict.work import Checked
 
 VERSION = 1
+SURELY_SEEN = 1.5
+"""Slowdowns of so many times the tolerance ought to be caught."""
 
 
 def summarise(checked: Checked, plan: Plan, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,6 +37,7 @@ def summarise(checked: Checked, plan: Plan, about: Mapping[str, Any]) -> dict[st
             for of in by(checked.ours, lambda check: str(check.suite)).values()
         ],
         "other_code": equally_fast(guarded(checked.ours), plan.tolerance),
+        "put_in": put_in(guarded(checked.ours), SURELY_SEEN * plan.tolerance),
         "at": {},
     }
 
@@ -42,7 +45,11 @@ def summarise(checked: Checked, plan: Plan, about: Mapping[str, Any]) -> dict[st
 def summarise_ours(ours: Sequence[Check], plan: Plan) -> dict[str, Any]:
     """Our rule at a further tolerance."""
     checks = guarded(ours)
-    return {**with_modes(checks), "other_code": equally_fast(checks, plan.tolerance)}
+    return {
+        **with_modes(checks),
+        "other_code": equally_fast(checks, plan.tolerance),
+        "put_in": put_in(checks, SURELY_SEEN * plan.tolerance),
+    }
 
 
 def guarded(checks: Sequence[Check]) -> list[Check]:
@@ -70,12 +77,10 @@ def show(record: Mapping[str, Any]) -> str:
     if record["interleaved"]:
         text.append("The peers on what kernelperf gets: both sides interleaved in the same processes (none works so)")
         text.append(rule_table(record["interleaved"]))
-    if record["other_code"]["pairs"]:
-        text.append(other_code_lines(record["other_code"]))
+    text += further_lines(record, record["tolerance"])
     for tolerance, found in record["at"].items():
         text.append(f"kernelperf at a tolerance of {float(tolerance):.3%}\n" + rule_table({NAME: found}))
-        if found["other_code"]["pairs"]:
-            text.append(other_code_lines(found["other_code"]))
+        text += further_lines(found, float(tolerance))
     return "\n\n".join(text)
 
 
@@ -115,6 +120,13 @@ def suite_table(suites: Iterable[Mapping[str, Any]]) -> str:
         lines.append([suite["file"], suite["mode"], suite["condition"], f"{cases[0]} of {cases[1]}", *said, *caught])
     headers = ["file", "mode", "condition", "false alarms", "identical code was called", "slowed code was called"]
     return tabulate(lines, headers=[*headers, *(f"{band} %" for band, _ in BANDS)], disable_numparse=True)
+
+
+def further_lines(found: Mapping[str, Any], tolerance: float) -> list[str]:
+    """What live samples alone can say: of slowdowns that were put in, and of other code."""
+    caught, of = found["put_in"]
+    lines = [f"Put in on purpose, {SURELY_SEEN * tolerance:.3%} or more: caught {caught} of {of}."] if of else []
+    return lines + ([other_code_lines(found["other_code"])] if found["other_code"]["pairs"] else [])
 
 
 def other_code_lines(found: Mapping[str, Any]) -> str:

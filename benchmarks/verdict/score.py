@@ -105,6 +105,16 @@ def equally_fast(checks: Iterable[Check], tolerance: float) -> dict[str, int]:
     }
 
 
+def put_in(checks: Iterable[Check], least: float) -> list[int]:
+    """Of slowdowns that were put in on purpose, ``least`` (a share) or more: caught, and how many there were."""
+    found = [
+        check.alarmed
+        for check in checks
+        if check.kind == "slowed" and check.truth is not None and check.truth.known and check.truth.ratio - 1 >= least
+    ]
+    return [sum(found), len(found)]
+
+
 def _beside(truth: Truth, tolerance: float) -> str:
     """Where the whole interval of a change lies: within the tolerance, beyond it, or neither for certain."""
     if 1 / (1 + tolerance) < truth.low and truth.high < 1 + tolerance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,14 +38,30 @@ class Subject:
 
 
 def open_subjects(
-    pool: WorkerPool, facts: DeviceFacts, kernels: Sequence[str], tokens: Sequence[int], with_builds: bool, say: Say
+    pool: WorkerPool,
+    facts: DeviceFacts,
+    kernels: Sequence[str],
+    variants: Collection[str],
+    tokens: Collection[int],
+    with_builds: bool,
+    say: Say,
 ) -> Iterator[Subject]:
-    """Compile every kernel, with other builds where a design asks for them, and make inputs and plans."""
+    """Compile every kernel, with other builds where a design asks for them, and make inputs and plans.
+
+    ``variants`` and ``tokens``: these alone; all where there are none.
+    """
     sys.path.insert(0, str(KERNELS))  # their tests import what lies beside the kernels
     for name in kernels:
         kernel = load_kernel(KERNELS / name / f"test_{name}.py")
         sizes = [size for size in kernel.tokens if not tokens or size in tokens]
-        cases = [case for size in sizes for case in plan_variants(kernel, size, facts)]
+        cases = [
+            case
+            for size in sizes
+            for case in plan_variants(kernel, size, facts)
+            if not variants or case[0].variant in variants
+        ]
+        if not cases:
+            continue
         names = tuple({launch.kernel: None for _, _, plan in cases for launch in plan.launches})
         bundle = collect_bundle(kernel)
         builds = {PLAIN: pool.compile(bundle, names)}

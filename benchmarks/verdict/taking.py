@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,28 @@ class How:
     seed: int = 1
 
 
+@dataclass(frozen=True)
+class Question:
+    """Arms by name, each with its pairs of every process that took it; another process can answer."""
+
+    pairs: Mapping[str, Sequence[Pair]]
+    mode: Mode
+    policies: tuple[Policy, ...]
+    schedule: Schedule
+
+    def answer(self) -> dict[str, Look | None]:
+        """For each arm the smallest look that some policy needs; None where all are clear, or no look is left."""
+        return {name: self._wanted(pairs) for name, pairs in self.pairs.items()}
+
+    def _wanted(self, pairs: Sequence[Pair]) -> Look | None:
+        wanted = [follow(pairs, self.mode, policy, self.schedule).wanted for policy in self.policies]
+        return min(filter(None, wanted), key=_size, default=None)
+
+
+def _size(look: Look) -> tuple[int, int]:
+    return look.processes, look.blocks
+
+
 @dataclass
 class Taking:
     """One case in one mode: its arms, the first of which all others are compared with, and what was taken so far."""
@@ -56,21 +78,42 @@ class Taking:
     taken: dict[int, list[Measurement]] = field(default_factory=dict)
     times_us: dict[int, dict[str, dict[int, float]]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._waiting = {arm.name: self.how.schedule.first for arm in self.arms[1:]}
+
+    @property
+    def over(self) -> bool:
+        """Whether every arm is clear at every policy, or has no look left."""
+        return not self._waiting
+
     def run(self) -> None:
-        """Take looks until every arm is clear at every policy. Raises ``NotMeasured``."""
-        look, names = self.how.schedule.first, [arm.name for arm in self.arms[1:]]
-        waiting: dict[str, Look] = {}
-        while True:
-            self.take(look, names)
-            for name in names:
-                waiting.pop(name, None)
-                wanted = self.wanted_by(name)
-                if wanted is not None:
-                    waiting[name] = wanted
-            if not waiting:
-                return
-            look = min(waiting.values(), key=lambda wanted: (wanted.processes, wanted.blocks))
-            names = [name for name, wanted in waiting.items() if wanted == look]
+        """Take looks until it is over. Raises ``NotMeasured``."""
+        while not self.over:
+            self.step()
+            self.settle(self.question.answer())
+
+    def step(self) -> None:
+        """Take the smallest look that an arm waits for, for all that wait for it. Raises ``NotMeasured``."""
+        self._asked = min(self._waiting.values(), key=_size)
+        self.take(self._asked, [name for name, look in self._waiting.items() if look == self._asked])
+
+    @property
+    def question(self) -> Question:
+        """What has to be decided of the look just taken."""
+        names = [name for name, look in self._waiting.items() if look == self._asked]
+        pairs = {
+            name: [pair for process in sorted(self.taken) if len((pair := self.pairs(name, process)).new)]
+            for name in names
+        }
+        return Question(pairs, self.mode, self.how.policies, self.how.schedule)
+
+    def settle(self, answer: Mapping[str, Look | None]) -> None:
+        """Take note of the look that each arm wants next; None: it is clear."""
+        for name, look in answer.items():
+            if look is None:
+                del self._waiting[name]
+            else:
+                self._waiting[name] = look
 
     def take(self, look: Look, names: Iterable[str]) -> None:
         """Bring some arms, and the first, to a look's processes and blocks."""
@@ -119,12 +162,6 @@ class Taking:
         new, old = of.get(name, {}), of.get(self.arms[0].name, {})
         blocks = sorted(new.keys() & old.keys())
         return Pair(np.array([new[block] for block in blocks]), np.array([old[block] for block in blocks]))
-
-    def wanted_by(self, name: str) -> Look | None:
-        """The look that some policy needs for an arm; None where all are clear, or no look is left."""
-        pairs = [pair for process in sorted(self.taken) if len((pair := self.pairs(name, process)).new)]
-        wanted = [follow(pairs, self.mode, policy, self.how.schedule).wanted for policy in self.how.policies]
-        return min(filter(None, wanted), key=lambda look: (look.processes, look.blocks), default=None)
 
     def samples(self, process: int, name: str) -> dict[str, Any]:
         """What a line says of one arm: rounds, times and blocks; no times where the process did not take it."""

@@ -34,6 +34,11 @@ class Truth(NamedTuple):
         return band_of(self.ratio)
 
     @property
+    def known(self) -> bool:
+        """Whether it was put in, not estimated."""
+        return self.low == self.ratio == self.high
+
+    @property
     def sure(self) -> bool:
         """Whether the whole interval lies in the band."""
         return band_of(self.low) == band_of(self.high) == self.band
