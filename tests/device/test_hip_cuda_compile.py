@@ -89,6 +89,34 @@ def test_the_same_source_gives_the_same_machine_code() -> None:
     assert read_kernels(first) == read_kernels(second)
 
 
+ALIASED = (
+    'extern "C" __global__ void twice(const float* a, float* x, float* y) '
+    "{ x[threadIdx.x] = a[threadIdx.x]; y[threadIdx.x] = a[threadIdx.x]; }\n"
+)
+
+
+def test_an_option_counts_for_its_own_program_alone() -> None:
+    """NVRTC 13.0 itself compiles all that follows as if no two pointers met, once one program asked for it."""
+    apart = read_kernels(code_of(ALIASED))
+    met = read_kernels(code_of(ALIASED, "--restrict"))
+    again = read_kernels(code_of(ALIASED))
+
+    assert met["twice"].instruction_digest != apart["twice"].instruction_digest
+    assert again == apart
+
+
+def test_what_is_compiled_apart_tells_its_errors_and_names() -> None:
+    """In a process of its own, whose answers are all there: log, result, lowered names."""
+    template = "template <typename T> __global__ void fill(T* p) { p[threadIdx.x] = 1; }\n"
+    compiled = compile_hip(template, "--restrict", expressions=("fill<float>",))
+    broken = compile_hip(SCALE.replace("*= 2", "*= two"), "--restrict")
+
+    assert compiled.result == SUCCESS, compiled.log
+    assert compiled.lowered["fill<float>"] in read_kernels(compiled.code)
+    assert broken.result == COMPILATION
+    assert "user.hip(1): error:" in broken.log
+
+
 def test_another_kernel_beside_it_changes_no_digest() -> None:
     """A kernel's digest is of its own instructions."""
     alone = read_kernels(code_of(SCALE))["scale"]

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apart.h"
 #include "driver.h"
 #include "hiprtc.h"
 #include "nvrtc.h"
@@ -86,6 +87,22 @@ int refuse(Program& program, RtcResult result, const std::string& sentence) {
     return result;
 }
 
+int compile_with(Program& program, const std::vector<std::string>& options) {
+    const Nvrtc& calls = nvrtc().calls;
+    Made made(program);
+    if (made.result != rtc_success) return refuse(program, rtc_internal_error, std::string("error: ") + calls.GetErrorString(made.result));
+    const int result = made.compile(pointers(options));
+    program.log += made.log();
+    if (result != rtc_success) {
+        if (program.log.empty()) program.log = std::string("error: ") + calls.GetErrorString(result) + "\n";
+        return result <= rtc_internal_error ? result : rtc_internal_error;
+    }
+    program.code = made.code();
+    if (program.code.empty()) return refuse(program, rtc_internal_error, "error: NVRTC made no machine code (" + options.front() + ")");
+    for (const std::string& expression : program.expressions) program.lowered.push_back(made.lowered(expression));
+    return rtc_success;
+}
+
 }  // namespace
 
 int compile_program(Program& program, const std::vector<std::string>& given) {
@@ -99,23 +116,17 @@ int compile_program(Program& program, const std::vector<std::string>& given) {
                                                 "), and no --gpu-architecture=sm_… is given");
     std::vector<std::string> options = {"--gpu-architecture=" + translated.architecture, "--device-as-default-execution-space",
                                         "--include-path=" + own_headers()};
-    for (std::string& option : translated.options) options.push_back(std::move(option));
+    bool apart = false;
+    for (std::string& option : translated.options) {
+        apart = apart || stays_behind(option);
+        options.push_back(std::move(option));
+    }
     for (const std::string& folder : nvrtc().headers) options.push_back("--include-path=" + folder);
     options.emplace_back("--pre-include=kernelperf_cuda/device.h");
 
-    const Nvrtc& calls = nvrtc().calls;
-    Made made(program);
-    if (made.result != rtc_success) return refuse(program, rtc_internal_error, std::string("error: ") + calls.GetErrorString(made.result));
-    const int result = made.compile(pointers(options));
-    program.log += made.log();
-    if (result != rtc_success) {
-        if (program.log.empty()) program.log = std::string("error: ") + calls.GetErrorString(result) + "\n";
-        return result <= rtc_internal_error ? result : rtc_internal_error;
-    }
-    program.code = made.code();
-    if (program.code.empty()) return refuse(program, rtc_internal_error, "error: NVRTC made no machine code for " + translated.architecture);
-    for (const std::string& expression : program.expressions) program.lowered.push_back(made.lowered(expression));
-    return rtc_success;
+    if (!apart) return compile_with(program, options);
+    if (nvrtc().major > 12 || (nvrtc().major == 12 && nvrtc().minor >= 9)) options.emplace_back("--no-cache");
+    return compile_apart(program, [&options](Program& own) { return compile_with(own, options); });
 }
 
 // NVRTC's own version, since it is what compiles.
