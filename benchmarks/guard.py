@@ -36,7 +36,8 @@ VARIANTS, SIZES = 5, 4
 def main(arguments: list[str]) -> int:
     """Run what is asked for and print the tables."""
     options = _options(arguments)
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+    found = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
     results = {}
     with tempfile.TemporaryDirectory(prefix="kernelperf-suite-") as folder:
         small = Project(Path(folder) / "small", **SMALL)
