@@ -20,6 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ SMALL = {"kernels": 2, "variants": 4, "sizes": 4}
 """32 cases."""
 
 VARIANTS, SIZES = 5, 4
+MOST_PARALLEL = 8
 
 
 def main(arguments: list[str]) -> int:
@@ -38,22 +40,30 @@ def main(arguments: list[str]) -> int:
     options = _options(arguments)
     found = [str(Path(__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
-    results = {}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory(prefix="kernelperf-suite-") as folder:
         small = Project(Path(folder) / "small", **SMALL)
         store(small, options.runtime, environment)
         results[f"{small.cases} cases, none changed"] = run(small, options.runtime, environment)
         small.change(range(small.kernels))
         results[f"{small.cases} cases, all changed"] = run(small, options.runtime, environment)
+        keep(results, options.json)
         if options.kernels:
             large = Project(Path(folder) / "large", options.kernels, VARIANTS, SIZES)
             store(large, options.runtime, environment)
             large.change([0, options.kernels // 2])
             results[f"{large.cases:,} cases, two kernels changed"] = run(large, options.runtime, environment)
+            keep(results, options.json)
     print(_table(results))
-    if options.json:
-        Path(options.json).write_text(json.dumps(results, indent=1) + "\n")
     return 0
+
+
+def keep(results: dict[str, Any], file: str | None) -> None:
+    """Write what there is so far, should the large suite take too long."""
+    if file:
+        temporary = Path(f"{file}.new")
+        temporary.write_text(json.dumps(results, indent=1) + "\n")
+        os.replace(temporary, file)
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -65,8 +75,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
 
 
 def store(project: Project, runtime: str, environment: dict[str, str]) -> None:
-    """Store baselines of all cases, as if they had been measured on this device."""
-    run(project, runtime, project.scripted(environment), "--update-baselines=first", "-o", "kernelperf_processes=3")
+    """Store baselines of all cases, as if they had been measured here; on several cores, where there are any."""
+    many = (*parallel_arguments(), "--update-baselines=first", "-o", "kernelperf_processes=3")
+    run(project, runtime, project.scripted(environment), *many)
     project.unscript_baselines()
 
 
@@ -88,6 +99,12 @@ def run(project: Project, runtime: str, environment: dict[str, str], *more: str)
     if counts is None:
         raise SystemExit(f"the guard did not run to its end:\n{result.stdout[-3000:]}\n{result.stderr[-3000:]}")
     return counts
+
+
+def parallel_arguments() -> tuple[str, ...]:
+    """What shares a run out among processes, where pytest-xdist is installed and there are cores to spare."""
+    cores = len(os.sched_getaffinity(0))
+    return ("-p", "xdist", "-n", str(min(cores // 2, MOST_PARALLEL))) if cores > 3 and find_spec("xdist") else ()
 
 
 def plugin_arguments() -> tuple[str, ...]:
