@@ -103,7 +103,8 @@ def test_each_place_is_looked_in(driver: Path, cupti: Path, tmp_path: Path, vari
     library.parent.mkdir(parents=True, exist_ok=True)
     library.write_bytes(cupti.read_bytes())
     (library.parent / "libcupti_static.a").touch()
-    environment = {"KERNELPERF_NVRTC": "/nowhere", variable: str(tmp_path)}
+    # Without this machine's nvcc, whose toolkit may have a CUPTI too.
+    environment = {"KERNELPERF_NVRTC": "/nowhere", "PATH": "/nowhere", variable: str(tmp_path)}
     if variable == "LD_LIBRARY_PATH":
         (tmp_path / "libcuda.so.1").symlink_to(driver / "libcuda.so.1")
 

@@ -92,6 +92,19 @@ def test_gaps_lie_between_the_kernel_that_ended_last_and_the_next(tmp_path: Path
     assert not timeline.starving
 
 
+def test_neighbours_that_overlap_by_a_clocks_steps_follow_each_other(tmp_path: Path) -> None:
+    """As kernels of a graph do on an H200, whose clock steps by 32 ns: 64 ns are no gap, 65 an overlap."""
+    dispatches = [Dispatch("k", 1000, 2000), Dispatch("k", 1936, 3000), Dispatch("k", 2967, 4000)]
+    summary = summarise_trace(write_rocpd(tmp_path / "a.db", [Process(dispatches)]))
+    assert summary.left_out == LeftOut()
+    timeline = summary.timelines[0]
+    assert (timeline.window_us, timeline.busy_us, timeline.median_gap_us) == (3.0, 3.0, 0.0)
+
+    apart = [Dispatch("k", 1000, 2000), Dispatch("k", 1935, 3000)]
+    summary = summarise_trace(write_rocpd(tmp_path / "b.db", [Process(apart)]))
+    assert summary.left_out == LeftOut(overlapping=2)
+
+
 def test_intervals_that_cannot_be_believed_are_counted_and_left_out(tmp_path: Path) -> None:
     """Zero, negative, absurd, overlapping and missing times, and rows that the view loses; the sound ones remain."""
     second_ns = 1_000_000_000
