@@ -23,6 +23,14 @@ class CaseSpec:
         return CaseId(self.kernel.name, self.doing.name, self.tokens)
 
     @property
+    def former(self) -> CaseId | None:
+        """The case that this one was, as the test says; None where it says nothing."""
+        variant = self.doing.renamed_from if isinstance(self.doing, Variant) else None
+        if isinstance(self.doing, Mutation) or (variant is None and self.kernel.renamed_from is None):
+            return None
+        return CaseId(self.kernel.renamed_from or self.kernel.name, variant or self.doing.name, self.tokens)
+
+    @property
     def item_name(self) -> str:
         """What stands between the brackets of the item's name."""
         return f"{self.doing.name}-{self.tokens}"

@@ -35,3 +35,13 @@ def function_name(where: str, function: object) -> str:
     if not callable(function) or not isinstance(name, str) or not name.isidentifier():
         raise UsageError(f"{where}: the decorator takes a function with a name of its own, not {function!r}")
     return name
+
+
+def check_former_name(where: str, name: str, former: object) -> str | None:
+    """Refuse a former name that is none, or the present one."""
+    __tracebackhide__ = True
+    if former is None:
+        return None
+    if not isinstance(former, str) or not former or former == name:
+        raise UsageError(f"{where}: renamed_from is the name that it had before, another than {name!r}, not {former!r}")
+    return former

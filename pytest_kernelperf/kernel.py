@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar, get_args, overload
 
 import numpy as np
 
-from pytest_kernelperf.declaration import check_expectation, check_texts, function_name
+from pytest_kernelperf.declaration import check_expectation, check_former_name, check_texts, function_name
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Floor
 from pytest_kernelperf.step import At, Copy, Fill, Launch, cdiv
@@ -63,6 +63,7 @@ class Variant:
     replaces: str | None = None
     expect_starved: Mapping[int, str] | None = None
     operations: Callable[[int], int] | None = None
+    renamed_from: str | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,8 @@ class Kernel:
             amdclang++ or nvcc then compiles device-only; ``object`` (the default for ready code objects).
         compile_commands: with ``build="device"``, the project's ``compile_commands.json`` or the folder that holds it,
             relative like ``source``; looked for beside and above the source, and in ``build`` there, when left out.
+        renamed_from: the name that it had, so that its cases are held against the baselines of that; until those are
+            moved by ``--update-baselines``.
 
     Raises:
         UsageError: a name, size or option that cannot be used, in one sentence.
@@ -106,6 +109,7 @@ class Kernel:
         tolerance: Tolerance | None = None,
         build: Build | None = None,
         compile_commands: str | Path | None = None,
+        renamed_from: str | None = None,
     ) -> None:
         __tracebackhide__ = True
         allowed = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.")
@@ -132,6 +136,7 @@ class Kernel:
         if len(set(sizes)) != len(sizes):
             raise UsageError(f"kernel {name}: tokens {tokens!r} name a size twice: leave one out")
         self.name = name
+        self.renamed_from = check_former_name(f"kernel {name}", name, renamed_from)
         self.tokens = sizes
         self.options = tuple(options)
         self.name_expressions = tuple(name_expressions)
@@ -177,6 +182,7 @@ class Kernel:
         replaces: str | None = None,
         expect_starved: Mapping[int, str] | None = None,
         operations: Callable[[int], int] | None = None,
+        renamed_from: str | None = None,
     ) -> Callable[[AnyFunction], AnyFunction]: ...
 
     def variant(
@@ -187,6 +193,7 @@ class Kernel:
         replaces: str | None = None,
         expect_starved: Mapping[int, str] | None = None,
         operations: Callable[[int], int] | None = None,
+        renamed_from: str | None = None,
     ) -> Any:
         """Register ``function(tokens, device) -> [Launch, Fill or Copy, ...]`` under its own name.
 
@@ -197,6 +204,8 @@ class Kernel:
                 reported as starved and does not fail.
             operations: arithmetic operations that the task takes at a size (a multiply-add is two), for Gop/s; worth
                 stating where arithmetic bounds the variant, not memory.
+            renamed_from: the name that it had, so that it is held against the baselines of that; until those are moved
+                by ``--update-baselines``.
         """
 
         def register(plan: AnyFunction) -> AnyFunction:
@@ -216,7 +225,8 @@ class Kernel:
                     f"kernel {self.name}, variant {name}: replaces={replaces!r} is no variant stated above it; "
                     f"known so far: {', '.join(self.variants) or 'none'}"
                 )
-            self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved, operations)
+            former = check_former_name(f"kernel {self.name}, variant {name}", name, renamed_from)
+            self.variants[name] = Variant(name, plan, moved_bytes, replaces, expect_starved, operations, former)
             return plan
 
         __tracebackhide__ = True

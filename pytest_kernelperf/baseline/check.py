@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.baseline.store import BaselineStore, read_file
 from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import BaselineError, CodeObjectError
+from pytest_kernelperf.model import CaseId
 
 KnownCases = Callable[[str, str], "frozenset[tuple[str, int]] | None"]
 """From a kernel's name and its test module (posix, relative to the project's root) to the cases (variant,
@@ -22,10 +23,13 @@ set: it was, and has no such kernel."""
 DROP = "pytest --kernelperf --update-baselines"
 
 
-def problems(file: Path, known_cases: KnownCases | None, project_root: Path) -> list[str]:
+def problems(
+    file: Path, known_cases: KnownCases | None, project_root: Path, renamed: Collection[CaseId] = ()
+) -> list[str]:
     """Return all that is wrong with a baseline file; an empty list when it stands.
 
     ``known_cases`` is None for another commit's baselines, which may have cases that this one has no more.
+    ``renamed``: cases that go on under other names, held against these very entries.
 
     Checked: that it can be read and is this folder's device's, that its test module and kernel are still
     there, that each case is still some test's, that its plans can be run, and that the objects and sources it
@@ -39,7 +43,7 @@ def problems(file: Path, known_cases: KnownCases | None, project_root: Path) -> 
     except BaselineError as problem:
         return [str(problem)]
     return [
-        *(_stale_sentences(name, baseline, known_cases, project_root) if known_cases is not None else ()),
+        *(_stale_sentences(name, baseline, known_cases, project_root, renamed) if known_cases is not None else ()),
         *_unplayable(name, baseline),
         *_missing(file, baseline, project_root),
     ]
@@ -87,8 +91,14 @@ def _known(baseline: Baseline, known_cases: KnownCases, project_root: Path) -> f
     return known
 
 
-def _stale_sentences(name: str, baseline: Baseline, known_cases: KnownCases, project_root: Path) -> list[str]:
+def _stale_sentences(
+    name: str, baseline: Baseline, known_cases: KnownCases, project_root: Path, renamed: Collection[CaseId]
+) -> list[str]:
     module = baseline.test_module
+    left = tuple(c for c in baseline.cases if CaseId(baseline.kernel, c.variant, c.tokens) not in renamed)
+    baseline = msgspec.structs.replace(baseline, cases=left)
+    if not left:
+        return []
     known = _known(baseline, known_cases, project_root)
     if known is None:
         return []

@@ -6,16 +6,17 @@ entry that is kept is kept to the byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 import msgspec
 
 from pytest_kernelperf import units
-from pytest_kernelperf.baseline.entry import Baseline, BaselineCase, DeviceSummary, ProcessSamples
+from pytest_kernelperf.baseline.entry import Baseline, BaselineCase, DeviceSummary, ProcessSamples, case_name
 from pytest_kernelperf.baseline.facts import under, with_facts
 from pytest_kernelperf.baseline.format import VERSION
 from pytest_kernelperf.baseline.history import accepted_ratio, with_history
-from pytest_kernelperf.model import DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
+from pytest_kernelperf.model import CaseId, DeviceFacts, Frozen, LaunchStep, Plan, Record, Verdict
 
 STORED = frozenset({Verdict.NEW, Verdict.IMPROVED, Verdict.ACCEPTED})
 """Verdicts that are stored: a slower case becomes ``accepted`` by the reason given with the update."""
@@ -50,10 +51,21 @@ class Update(Frozen, frozen=True):
     refused: tuple[str, ...]
 
 
-def update(old: Baseline | None, records: Iterable[Record], acceptance: Acceptance) -> Update:
-    """Return the kernel's next baseline from its old one and this run's records of it."""
+def update(
+    old: Baseline | None,
+    records: Iterable[Record],
+    acceptance: Acceptance,
+    renamed: Mapping[CaseId, BaselineCase] = MappingProxyType({}),
+) -> Update:
+    """Return the kernel's next baseline from its old one and this run's records of it.
+
+    ``renamed``: the entries that cases had under former names, which they keep under the new ones.
+    """
     cases = {(case.variant, case.tokens): case for case in old.cases} if old else {}
-    accepted: list[str] = []
+    came = {(case.variant, case.tokens): entry for case, entry in renamed.items()}
+    came = {key: entry for key, entry in came.items() if key not in cases}
+    cases |= came
+    accepted = [f"{acceptance.kernel} {case_name(*key)}: moved from its former name" for key in sorted(came)]
     refused: list[str] = []
     for record in sorted(records, key=lambda record: record.case):
         key = (record.case.variant, record.case.tokens)

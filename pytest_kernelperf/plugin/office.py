@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from pytest_kernelperf.baseline.check import problems
+from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.commit import measured_commit
@@ -56,6 +57,7 @@ class Office:
         self._records: dict[tuple[str, CaseId], Record] = {}
         self._curves: dict[tuple[str, str, str], CurveRecord] = {}
         self._own: dict[str, Record] = {}
+        self._renamed: set[CaseId] = set()
         self._awaited: set[str] = set()
         self._board = _board_of(config, settings)
         self._device: DeviceFacts | None = None
@@ -71,10 +73,15 @@ class Office:
         """Judge a case in this process's guard."""
         if self.judge is None:
             # What xdist's other workers do beside a measurement disturbs it like anybody else's work.
-            self.judge = open_guard(self.settings, self._store, os.getpid(), self.progress, wrap=self.wrap)
+            renames = Renames(self._store, self.known_cases, self._config.rootpath)
+            self.judge = open_guard(
+                self.settings, self._store, os.getpid(), self.progress, wrap=self.wrap, renames=renames
+            )
         settings = self._case_settings(item)
         keep = self._shelf.put if self.settings.update_reason is not None else None
         record = self.judge.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
+        if record.renamed_from is not None:
+            self._renamed.add(record.renamed_from)
         if item.nodeid in self._awaited:
             self._own[item.nodeid] = record
         return record
@@ -135,10 +142,10 @@ class Office:
         return frozenset(self._known.get(module, {}).get(kernel, ()))
 
     def count_cases(self, items: Iterable[pytest.Item]) -> None:
-        """Remember how many cases lie ahead."""
-        self.progress.total = sum(
-            hasattr(item, "callspec") and item.get_closest_marker("kernelperf") is not None for item in items
-        )
+        """Remember how many cases lie ahead, and which others they say that they were."""
+        specs = [spec for item in items if (spec := spec_of(item)) is not None]
+        self._renamed |= {spec.former for spec in specs if spec.former is not None}
+        self.progress.total = len(specs)
 
     def baseline_files(self) -> tuple[Path, ...]:
         """Return the baseline files to check as items."""
@@ -150,7 +157,8 @@ class Office:
     def problems(self, file: Path) -> list[str]:
         """Return what is wrong with a baseline file."""
         foreign = self.settings.own_baselines is not None and file.is_relative_to(self.settings.baselines)
-        return problems(file, None if foreign else self.known_cases, self._config.rootpath)
+        known = None if foreign else self.known_cases
+        return problems(file, known, self._config.rootpath, self._renamed)
 
     def shown(self, path: Path) -> str:
         """Return a path as it is shown: relative to the root where it lies below."""

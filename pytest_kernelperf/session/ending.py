@@ -13,13 +13,15 @@ import msgspec
 from pytest_kernelperf import __version__
 from pytest_kernelperf.atomic_write import write_atomically
 from pytest_kernelperf.baseline.check import KnownCases, drop_stale, problems
-from pytest_kernelperf.baseline.entry import Baseline
+from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
 from pytest_kernelperf.baseline.extend import extend
+from pytest_kernelperf.baseline.rename import moved
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.baseline.update import Acceptance, Update, update
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import (
     Blame,
+    CaseId,
     CodeObject,
     CurveRecord,
     DeviceFacts,
@@ -146,7 +148,9 @@ def _store(
         )
         try:
             with store.hold(run.device.key):
-                baseline, said = _next_baseline(store.read(run.device.key, kernel), records, acceptance, settings)
+                renamed = _renamed(store, run.device.key, records)
+                old = store.read(run.device.key, kernel)
+                baseline, said = _next_baseline(old, records, acceptance, settings, renamed)
                 if baseline is not None:
                     objects = shelf.objects({r.object_digest for r in records})
                     sources = shelf.sources({r.source_digest for r in records})
@@ -165,6 +169,19 @@ def _store(
         lines.append("no baseline changed")
 
 
+def _renamed(store: BaselineStore, device_key: str, records: list[Record]) -> dict[CaseId, BaselineCase]:
+    """Return the entries that cases of these records had under their former names, under the new ones."""
+    found: dict[CaseId, BaselineCase] = {}
+    for record in records:
+        former = record.renamed_from
+        if former is None or (baseline := store.read(device_key, former.kernel)) is None:
+            continue
+        entry = baseline.case(former.variant, former.tokens)
+        if entry is not None:
+            found[record.case] = moved(entry, former, record.case)
+    return found
+
+
 def accepted_curves(run: Run, kernel: str, test: str) -> frozenset[str]:
     """Return the variants whose sizes are slower together and were accepted so."""
     return frozenset(
@@ -175,12 +192,16 @@ def accepted_curves(run: Run, kernel: str, test: str) -> frozenset[str]:
 
 
 def _next_baseline(
-    old: Baseline | None, records: list[Record], acceptance: Acceptance, settings: Settings
+    old: Baseline | None,
+    records: list[Record],
+    acceptance: Acceptance,
+    settings: Settings,
+    renamed: dict[CaseId, BaselineCase],
 ) -> tuple[Baseline | None, list[str]]:
     """Return a kernel's next baseline (None: nothing changes) and a line for each case that was asked for."""
     result = Update(None, (), ())
     if settings.update_reason is not None:
-        result = update(old, records, acceptance)
+        result = update(old, records, acceptance, renamed)
     said = [*(f"stored   {line}" for line in result.accepted), *(f"refused  {line}" for line in result.refused)]
     if not settings.extend:
         return result.baseline, said

@@ -11,6 +11,7 @@ import msgspec
 
 from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
+from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.replay import symbols_of
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
@@ -54,6 +55,7 @@ class Guard:
         root_pid: the process whose tree is ours when activity on the machine is judged.
         progress: told which case is at what.
         sleep: waits between tries; replaced in tests.
+        renames: finds the entries of cases that were renamed; None: nothing is known of other cases.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Guard:
         root_pid: int,
         progress: Progress = lambda case, phase: None,
         sleep: Sleep = time.sleep,
+        renames: Renames | None = None,
     ) -> None:
         self.settings = settings
         self._workers = workers
@@ -77,6 +80,7 @@ class Guard:
         self._facts: DeviceFacts | None = None
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
+        self._renames = renames
         self._yardstick = Yardstick(settings, store)
         self._tracer = Tracer(settings, machine, os.environ)
 
@@ -188,6 +192,8 @@ class Guard:
         subject = _ready(work)
         baseline = self._store.read(self.facts.key, work.spec.kernel.name)
         work.accepted = baseline.case(work.spec.doing.name, work.spec.tokens) if baseline else None
+        if work.accepted is None:
+            self._recall_renamed(work, subject)
         if work.accepted is not None and (obstacle := obstacle_to_replay(subject, work.accepted, work.settings)):
             if self.settings.update_reason is None:
                 raise BaselineError(f"{work.spec.case}: {obstacle}: store it anew with {STORE_ANEW}")
@@ -204,6 +210,20 @@ class Guard:
             and self._replaced_is_settled(work, baseline),
         )
         return judge.needs_timing(work.evidence)
+
+    def _recall_renamed(self, work: Work, subject: Subject) -> None:
+        """Look for the entry of the case that this one was, as the test says, or as what it runs says."""
+        if self._renames is None:
+            return
+        key, former, found = self.facts.key, work.spec.former, None
+        if former is not None and (entry := self._renames.declared(key, former)) is not None:
+            found = former, entry
+        else:
+            digests = subject.instruction_digests
+            found = self._renames.same(key, work.spec.tokens, subject.plan, digests, subject.buffers)
+        if found is not None:
+            work.renamed_from, work.accepted = found
+            work.notes += (f"renamed: held against the baseline of {work.renamed_from}",)
 
     def _recall_own(self, work: Work, subject: Subject) -> None:
         """Look the project's own entry up, where another's count; one of head's own code needs no measuring."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.measure.lock import MachineLock, lock_path
 from pytest_kernelperf.session.guard import Guard
@@ -29,12 +30,13 @@ def open_guard(
     *,
     wrap: Callable[[Workers], Workers] = lambda workers: workers,
     command: str = "pytest --kernelperf",
+    renames: Renames | None = None,
 ) -> Guard:
     """Return a guard; its workers start when the first case needs them.
 
     One lock serves the whole machine whatever its devices: they share power, and the host's cores. ``wrap`` puts
     something between the guard and its workers: calibrations and drills do. ``command``: who holds the lock, in the
-    words of who waits for it.
+    words of who waits for it. ``renames``: as the guard takes it.
     """
     limit_s = settings.case_timeout_s
     pool = WorkerPool(
@@ -44,4 +46,4 @@ def open_guard(
         root_pid=root_pid,
     )
     machine = MachineLock(lock_path("machine"), command=command, on_wait=progress.wait, timeout_s=settings.wait_s)
-    return Guard(settings, wrap(pool), machine, store, root_pid, progress)
+    return Guard(settings, wrap(pool), machine, store, root_pid, progress, renames=renames)

@@ -17,7 +17,16 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
-from pytest_kernelperf.model import BaselineEdit, CodeObject, Comparison, DeviceFacts, Measurement, Record, Verdict
+from pytest_kernelperf.model import (
+    BaselineEdit,
+    CaseId,
+    CodeObject,
+    Comparison,
+    DeviceFacts,
+    Measurement,
+    Record,
+    Verdict,
+)
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -39,6 +48,7 @@ class Work:
     recompiled: CodeObject | None = None
     own: BaselineCase | None = None
     edit: BaselineEdit | None = None
+    renamed_from: CaseId | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -68,6 +78,7 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         source=_within(root, work.spec.kernel.source),
         resources_changed=changed,
         baseline_edit=work.edit,
+        renamed_from=work.renamed_from,
         accepted=work.evidence.accepted if decision.verdict is Verdict.ACCEPTED else None,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)

@@ -254,14 +254,29 @@ def test_a_swapped_code_object_is_noticed(stored: Any) -> None:
 
 
 def test_a_deleted_case_fails_until_it_is_dropped(stored: Any) -> None:
-    """A renamed variant would otherwise lose its guard in silence."""
+    """Another variant in its place would otherwise lose its guard in silence."""
     stored.replace("test_scale.py", "def strided(", "def grid_stride(")
+    stored.replace("test_scale.py", "grid=64, block=4", "grid=32, block=8")
     result = stored.guard()
     assert result.ret == 1
     result.stdout.fnmatch_lines(["*scale.json has case strided at 1 token*no test has any more*"])
     assert stored.guard("--update-baselines=renamed").ret == 0
     assert stored.guard().ret == 0
     assert '"variant": "strided"' not in stored.baseline().read_text()
+
+
+def test_a_renamed_variant_keeps_its_baseline_and_takes_it_along(stored: Any) -> None:
+    """It runs what it ran, so that it is identical under any name, and an update moves its entry."""
+    stored.set_times()
+    stored.replace("test_scale.py", "def strided(", "def grid_stride(")
+    assert stored.guard().ret == 0
+    assert stored.verdicts()["grid_stride-8"] == "identical"
+    assert "renamed: held against the baseline of scale strided at 8 tokens" in stored.notes()["grid_stride-8"]
+    assert stored.guard("--update-baselines=renamed").ret == 0
+    text = stored.baseline().read_text()
+    assert '"variant": "strided"' not in text
+    assert '"variant": "grid_stride"' in text
+    assert "renamed" not in text  # its reason is the one that it was accepted with
 
 
 def test_a_deleted_module_fails_until_its_baseline_is_dropped(stored: Any) -> None:
