@@ -22,6 +22,7 @@ DENSE_LAUNCHES = 32
 """An arm with more launches than these in both rounds is shown twice: whole, and its beginning enlarged."""
 
 ENLARGED_LAUNCHES = 12
+LEAST_US, WIDE_US = 0.001, 1e6
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def draw(trace: CaseTrace) -> Drawing | None:
 
 
 def _end_us(spans: Sequence[TracedSpan]) -> float:
-    return max(span.start_us + span.duration_us for span in spans)
+    """Return when the last span ends; a nanosecond at least, since no clock is finer."""
+    return max(LEAST_US, *(span.start_us + span.duration_us for span in spans))
 
 
 def _in_order(arm: TracedArm) -> list[TracedSpan]:
@@ -110,7 +112,7 @@ def _panel(title: str, arms: Sequence[TracedArm], scale: Scale, compute_units: i
 
 def _arm(arm: TracedArm, scale: Scale, top: float) -> ArmDrawing:
     rounds = [one.start_us for one in _round_starts(_in_order(arm)) if one.start_us < scale.end_us]
-    spans = [one for one in _in_order(arm) if one.start_us < scale.end_us]
+    spans = [one for one in _in_order(arm) if one.start_us <= scale.end_us]
     strip = top + HEADER
     rows = strip + scale.size.strip
     lanes: list[Lane] = []
@@ -172,8 +174,8 @@ def _idle(spans: Sequence[TracedSpan], scale: Scale) -> Iterator[Idle]:
 
 
 def _ticks(scale: Scale) -> Iterator[tuple[float, str]]:
-    """Yield the axis's numbers: steps of 1, 2 or 5 times a power of ten, five to twelve of them."""
-    rough_us = scale.end_us / 6
+    """Yield the axis's numbers: steps of 1, 2 or 5 times a power of ten, three to seven, wide ones two to four."""
+    rough_us = scale.end_us / (6 if scale.end_us < WIDE_US else 3)
     power = 10.0 ** math.floor(math.log10(rough_us))
     step_us = power * next(one for one in (1, 2, 5, 10) if rough_us <= one * power * 1.000001)
     decimals = max(0, -math.floor(math.log10(step_us)))
