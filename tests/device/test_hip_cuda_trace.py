@@ -10,7 +10,6 @@ from hip_cuda_stand_in import build_cupti, build_driver
 
 from pytest_kernelperf.errors import RuntimeUnavailable
 
-WARM_UP = ["launch 1 1 1 / 1 1 1 shared 0"] * 2
 UNKNOWN = (
     "failed with CUPTI_ERROR_UNKNOWN (999): NVIDIA's CUPTI documentation says what this driver or GPU does not allow; "
     "without a trace all else works"
@@ -241,40 +240,10 @@ def test_after_the_end_nothing_is_recorded_any_more(driver: Path, cupti: Path, t
         "cuptiActivityRegisterCallbacks",
         "cuptiActivityRegisterTimestampCallback",
         "enable 10",
-        *WARM_UP,
         "disable 10",
         "flush 1",
     ]
     assert [line for line in log.read_text().splitlines() if not line.startswith(("retain", "current"))] == once * 2
-
-
-def test_the_kernel_that_lets_cupti_set_itself_up_is_not_in_the_trace(
-    driver: Path, cupti: Path, tmp_path: Path
-) -> None:
-    """It runs, and its record is neither handed out nor lost; other kernels are numbered as without it."""
-    own = ADD.replace("_Z3addPKfPfi", "kernelperf_warm_up")
-    told = traced(
-        "stopped = record()\nfound = take()\nprint((stopped, [told(d) for d in found], found[0].kernel, lost()))",
-        driver,
-        cupti,
-        STAND_IN_CUPTI_RECORDS=f"{own};{own};{NODE}",
-    )
-
-    assert told == ((0, ""), [NODE_TOLD], 1, 0)
-
-
-@pytest.mark.parametrize("call", ["cuModuleLoadData=218", "cuModuleGetFunction=500", "cuLaunchKernel=701"])
-def test_a_driver_that_does_not_take_that_kernel_records_all_the_same(driver: Path, cupti: Path, call: str) -> None:
-    """Only the first gap is longer then."""
-    told = traced(
-        "print((record(), [told(d) for d in take()], hip.hipGetLastError()))",
-        driver,
-        cupti,
-        STAND_IN_FAIL=call,
-        STAND_IN_CUPTI_RECORDS=ADD,
-    )
-
-    assert told == ((0, ""), [ADD_TOLD], 0)
 
 
 def test_a_second_recording_starts_empty(driver: Path, cupti: Path) -> None:

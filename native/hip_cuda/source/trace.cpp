@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -30,13 +29,6 @@ constexpr std::uint32_t flush_incomplete_too = 1;
 
 // Name, registers, static shared and local bytes: what tells kernels of one name in two code objects apart.
 using Kernel = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint32_t>;
-
-// After it is switched on CUPTI sets itself up at the next launch (measured: 570 us at a process's first, then 90 us). An
-// empty kernel of ours takes that upon itself; a driver that does not take it only leaves the first gap longer.
-constexpr const char* warm_up_kernel = "kernelperf_warm_up";
-constexpr const char* warm_up_code =
-    ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry kernelperf_warm_up()\n{\n ret;\n}\n";
-constexpr int warm_up_launches = 2;
 
 struct Recording {
     std::mutex mutex;
@@ -72,7 +64,6 @@ std::uint64_t kernel_of(Recording& all, const char* name, const kernelperf_dispa
 }
 
 void keep(Recording& all, const CuptiKernel& record) {
-    if (record.name != nullptr && std::strcmp(record.name, warm_up_kernel) == 0) return;
     // No time could be had (0), or the kernel had not ended when the records were flushed.
     const bool timed = record.start != 0 && record.end >= record.start;
     if (!timed || all.dispatches.size() >= all.most_dispatches) {
@@ -154,22 +145,6 @@ void take_buffer(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::s
     if (all.buffers > 0) all.buffers -= 1;
 }
 
-// The function is kept: its module's name must outlast the records.
-void warm_up() {
-    static std::mutex mutex;
-    static auto* functions = new std::map<int, Handle>;
-    const std::lock_guard<std::mutex> lock(mutex);
-    Handle& function = (*functions)[chosen_device()];
-    Handle module = nullptr;
-    if (function == nullptr && (calls->module_load(&module, warm_up_code) != cuda_success ||
-                                calls->module_function(&function, module, warm_up_kernel) != cuda_success)) {
-        function = nullptr;
-        return;
-    }
-    for (int launch = 0; launch < warm_up_launches; ++launch)
-        if (calls->launch(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr) == cuda_success) calls->context_synchronise();
-}
-
 // The first failure, as a sentence; "" if all went well.
 std::string begin() {
     if (const int error = enter(); error != success) {
@@ -177,12 +152,11 @@ std::string begin() {
         return why.empty() ? std::string("the device cannot be used (") + hip_error_name(error) + ")" : why;
     }
     if (!cupti().opened) return cupti().problem;
-    const Cupti& tracer = cupti().calls;
-    if (const int failed = tracer.register_callbacks(give_buffer, take_buffer))
+    const Cupti& calls = cupti().calls;
+    if (const int failed = calls.register_callbacks(give_buffer, take_buffer))
         return cupti_refusal("cuptiActivityRegisterCallbacks", failed);
-    if (const int failed = tracer.register_clock(boot_time_ns)) return cupti_refusal("cuptiActivityRegisterTimestampCallback", failed);
-    if (const int failed = tracer.enable(cupti_concurrent_kernel)) return cupti_refusal("cuptiActivityEnable", failed);
-    warm_up();
+    if (const int failed = calls.register_clock(boot_time_ns)) return cupti_refusal("cuptiActivityRegisterTimestampCallback", failed);
+    if (const int failed = calls.enable(cupti_concurrent_kernel)) return cupti_refusal("cuptiActivityEnable", failed);
     return "";
 }
 
