@@ -111,10 +111,8 @@ def _facts(record: Record, folder: str) -> Iterator[tuple[str, str]]:
     if picture is not None:
         yield "timeline", _beside(folder, str(picture))
     if len(paths) > 1:
-        yield (
-            "side by side",
-            f"kernelperf trace {' '.join(shlex.quote(path) for path in list(paths.values())[::-1][:2])}",
-        )
+        head, against = list(paths.values())[:2]
+        yield "side by side", f"kernelperf trace {shlex.quote(against)} {shlex.quote(head)}"
     if paths:
         yield "to open one", OPENING
 

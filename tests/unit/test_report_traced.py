@@ -83,6 +83,12 @@ def test_each_trace_is_named_with_what_opens_it(form: Format) -> None:
         assert words in text
 
 
+def test_of_three_arms_the_first_two_are_compared() -> None:
+    """Claim: the new code beside what it is held against, that first, as kernelperf trace has it."""
+    arms = [traced_arm(arm, PAIR, 1.0) for arm in ("head", "baseline", "parent")]
+    assert "/baseline.db traces/moe_add_inject-separate-1/head.db\n" in render_traced(traced_record(*arms))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_no_trace_is_its_reason(form: Format) -> None:
     """Claim: where nothing could be recorded, what went wrong is all that is said."""
