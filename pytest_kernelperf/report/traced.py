@@ -73,13 +73,15 @@ def _table(trace: CaseTrace, form: Format) -> str:
 
 
 def _rows(trace: CaseTrace) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each kernel and arm, kernels in order of their time, then one for each arm."""
+    """Yield a row for each kernel and arm that calls it, kernels in order of their time, then one for each arm."""
     longest = sorted((kernel for arm in trace.arms for kernel in arm.kernels), key=lambda kernel: -kernel.total_us)
     names = list(short_names(kernel.name for kernel in longest).items())
     for name, short in names[:MOST_KERNELS]:
-        for place, arm in enumerate(trace.arms):
-            kernel = next((one for one in arm.kernels if one.name == name), None)
-            yield _kernel_row(shorten(short, MOST_NAME) if place == 0 else "", arm, kernel, trace.compute_units)
+        shown = shorten(short, MOST_NAME)
+        for arm in trace.arms:
+            for kernel in (one for one in arm.kernels if one.name == name):
+                yield _kernel_row(shown, arm, kernel, trace.compute_units)
+                shown = ""
     rest = f"all {units.format_count(len(names))} kernels" if len(names) > MOST_KERNELS else "all kernels"
     for place, arm in enumerate(trace.arms):
         calls = units.format_count(sum(kernel.calls for kernel in arm.kernels))
@@ -87,9 +89,7 @@ def _rows(trace: CaseTrace) -> Iterator[tuple[str, ...]]:
         yield rest if place == 0 else "", arm.arm, calls, "", "", "", units.format_us(arm.median_gap_us), busy
 
 
-def _kernel_row(name: str, arm: TracedArm, kernel: TracedKernel | None, compute_units: int | None) -> tuple[str, ...]:
-    if kernel is None:
-        return name, arm.arm, "0", units.MISSING, units.MISSING, units.MISSING, "", ""
+def _kernel_row(name: str, arm: TracedArm, kernel: TracedKernel, compute_units: int | None) -> tuple[str, ...]:
     counts = workgroups_text(kernel.workgroups)
     counts = f"({counts})" if len(kernel.workgroups) > 1 else counts
     fill = f"{counts}/{units.MISSING if compute_units is None else units.format_count(compute_units)}"
