@@ -25,6 +25,7 @@ INI = {
         "seconds after which a worker is stopped; a single run of a plan gets at most 30",
     ),
     "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
+    "kernelperf_new_limit_days": ("", "days after which a case without a baseline fails; for pushes to main"),
     "kernelperf_trace": ("regression", "which cases are traced: regression, never or always"),
     "kernelperf_rocprofv3": ("", "the rocprofv3 to trace with on AMD GPUs; default the one of the runtime's ROCm"),
 }

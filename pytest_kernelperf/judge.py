@@ -86,6 +86,8 @@ class Evidence(Frozen, frozen=True):
         unplayable: why the accepted binary does not run here any more; empty where it does.
         update_reason: None: baselines are not updated; else the reason given, which may be empty.
         untimed: nothing is to be timed in this run.
+        new_since: the day since when a case without baseline is declared; empty where nobody asked.
+        new_for_too_long: that is longer ago than it may be.
         own_differs: the project's own entry was edited, and holds another code than head's.
         own: head against that entry's code; None where it was not measured.
         own_problem: why it could not be.
@@ -123,6 +125,8 @@ class Evidence(Frozen, frozen=True):
     update_reason: str | None = None
     untimed: bool = False
     accepted: Accepted | None = None
+    new_since: str = ""
+    new_for_too_long: bool = False
     own_differs: bool = False
     own: Comparison | None = None
     own_problem: str = ""
@@ -138,6 +142,8 @@ def decide(evidence: Evidence) -> Decision:
     if evidence.update_reason and decision.verdict in _ACCEPTABLE:
         sentence = f"accepted: {evidence.update_reason} ({decision.reason})"
         return Decision(Verdict.ACCEPTED, False, decision.code, sentence)
+    if evidence.new_for_too_long and decision.verdict is Verdict.NEW:
+        return Decision(Verdict.NEW, True, "new_too_long", reason.new_too_long(evidence.new_since))
     if evidence.accepted is None or decision.code == SLOWER_THAN_OWN:
         return decision
     if decision.verdict in _ACCEPTABLE and decision.fails:

@@ -93,6 +93,11 @@ def new_untimed(contended_by: str) -> str:
     return f"{NEW}; not timed, since the device is busy ({contended_by})"
 
 
+def new_too_long(since: str) -> str:
+    """A case on main that nothing is held against is not guarded."""
+    return f"declared since {since}, and still without a baseline on this device: store one, --update-baselines=REASON"
+
+
 def busy(contended_by: str, tries: int) -> str:
     """Somebody else used the device."""
     return (

@@ -68,6 +68,7 @@ class Settings:
     ``sparing``: time what ``full`` asks for as a changed case is timed, from the fewest processes on; calibrations do.
     ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
     ``own_baselines``: the project's own, where ``baselines`` are those of the commit that it is measured against.
+    ``new_limit_days``: a case that is declared for longer fails without a baseline; None: it may stay new.
     ``acceptance``: a maintainer's, of this commit's slowdowns.
     ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
@@ -94,6 +95,7 @@ class Settings:
     rocprofv3: Path | None = None
     acceptance: Acceptance | None = None
     own_baselines: Path | None = None
+    new_limit_days: int | None = None
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -183,6 +185,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         command=os.environ.get("KERNELPERF_COMMAND") or "pytest --kernelperf",
         trace=_trace(option("kernelperf_trace"), text["kernelperf_trace"]),
         rocprofv3=root / text["kernelperf_rocprofv3"] if text["kernelperf_rocprofv3"] else None,
+        new_limit_days=_new_limit(option("kernelperf_new_limit_days"), text["kernelperf_new_limit_days"]),
         acceptance=_acceptance(option("kernelperf_accept"), root),
     )
 
@@ -221,6 +224,13 @@ def _reason(text: str) -> str:
             f"write --update-baselines=REASON {text}, or put {text} first"
         )
     return text
+
+
+def _new_limit(option: object, ini: str) -> int | None:
+    name, given = "kernelperf_new_limit_days", ini
+    if option is not None:
+        name, given = "--kernelperf-new-limit-days", str(option)
+    return _whole(given, name, 0, 10_000) if given else None
 
 
 def _foreign_baselines(option: Callable[[str], Any]) -> Path | None:

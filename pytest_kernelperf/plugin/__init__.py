@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kernelperf-baselines", metavar="DIR", help="the baselines of the commit that is measured against"
     )
+    group.addoption("--kernelperf-new-limit-days", metavar="N", help="fail what stays without a baseline for longer")
     group.addoption("--kernelperf-accept", metavar="FILE", help="a maintainer's acceptance of this commit's slowdowns")
     group.addoption("--kernelperf-full", action="store_true", help="time cases too whose instructions did not change")
     group.addoption("--kernelperf-untimed", action="store_true", help="judge results and workgroups; time nothing")

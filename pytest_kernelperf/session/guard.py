@@ -21,6 +21,7 @@ from pytest_kernelperf.kernel import Variant
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, SourceBundle
 from pytest_kernelperf.session.cache import cold_bytes
 from pytest_kernelperf.session.comparing import Comparing
+from pytest_kernelperf.session.new_limit import NewLimit
 from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
@@ -81,6 +82,8 @@ class Guard:
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
         self._renames = renames
+        limit = settings.new_limit_days
+        self._new_limit = None if limit is None or settings.update_reason is not None else NewLimit(limit)
         self._yardstick = Yardstick(settings, store)
         self._tracer = Tracer(settings, machine, os.environ)
 
@@ -194,6 +197,11 @@ class Guard:
         work.accepted = baseline.case(work.spec.doing.name, work.spec.tokens) if baseline else None
         if work.accepted is None:
             self._recall_renamed(work, subject)
+        if work.accepted is None and self._new_limit is not None and not self.settings.untimed:
+            since = self._new_limit.since(work.spec)
+            work.evidence = msgspec.structs.replace(
+                work.evidence, new_since=since.isoformat(), new_for_too_long=self._new_limit.is_over(since)
+            )
         if work.accepted is not None and (obstacle := obstacle_to_replay(subject, work.accepted, work.settings)):
             if self.settings.update_reason is None:
                 raise BaselineError(f"{work.spec.case}: {obstacle}: store it anew with {STORE_ANEW}")

@@ -79,6 +79,7 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         resources_changed=changed,
         baseline_edit=work.edit,
         renamed_from=work.renamed_from,
+        new_since=work.evidence.new_since,
         accepted=work.evidence.accepted if decision.verdict is Verdict.ACCEPTED else None,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
