@@ -338,7 +338,7 @@ def intervals_that_overlap(call: Call) -> None:
     call.run()
     first, second, third, *rest = call.dispatches()
     backwards = Dispatch(second.name, second.end_ns, second.start_ns)  # type: ignore[attr-defined]
-    early = Dispatch(third.name, third.start_ns, rest[0].start_ns + 5)  # type: ignore[attr-defined]
+    early = Dispatch(third.name, third.start_ns, rest[0].start_ns + 500)  # type: ignore[attr-defined]
     call.write([first, backwards, early, *rest])
 
 
