@@ -206,7 +206,11 @@ class Repository:
         artifacts.mkdir(exist_ok=True)
         event_file = self.folder / f"event-{self.runs}.json"
         event_file.write_text(json.dumps(payload))
-        variables = self._variables(times) | {"SHIM_ARTIFACTS": str(artifacts), "GITHUB_API_URL": self.api, **more}
+        # act loses the last lines of a step that ends at once, so each step's shell writes into a file instead.
+        log = self.folder / f"log-{self.runs}.txt"
+        (self.folder / "log.sh").write_text('exec >>"$SHIM_LOG" 2>&1\n')
+        ours = {"SHIM_ARTIFACTS": str(artifacts), "SHIM_LOG": str(log), "BASH_ENV": str(self.folder / "log.sh")}
+        variables = self._variables(times) | ours | {"GITHUB_API_URL": self.api, **more}
         passed = {name: value for name, value in variables.items() if name not in ("PATH", "HOME")}
         command = [
             str(act()), event, "--json", "--no-cache-server", "--eventpath", str(event_file),
@@ -229,7 +233,8 @@ class Repository:
             lines.append(str(entry.get("msg", "")).rstrip())
             if "jobResult" in entry:
                 jobs[str(entry["jobID"])] = str(entry["jobResult"])
-        return Finished(jobs, "\n".join(lines) + done.stderr, artifacts)
+        said = log.read_text(errors="replace") if log.exists() else ""
+        return Finished(jobs, "\n".join([*lines, done.stderr, said]), artifacts)
 
     def _variables(self, times: str) -> dict[str, str]:
         kept = {name: os.environ[name] for name in ("PATH", "HOME", "PYTHONPATH", "LANG") if name in os.environ}
