@@ -79,6 +79,8 @@ def run_guarded(command: Sequence[str], folder: Path, environment: Mapping[str, 
         while theirs:
             os.close(theirs.pop())
         outcome, output = _listen(outcome_read, output_read, limits.seconds + OVERTIME_S)
+        if not outcome:  # the warden died of something, perhaps for memory: what has not left its session goes too
+            _kill_session(process.pid)
         return _read(outcome, output, limits)
     finally:
         os.close(ours.pop(0))  # the warden's sign to clear up, where it has not ended by itself
@@ -138,9 +140,33 @@ def _bury(process: subprocess.Popen[bytes]) -> None:
     try:
         process.wait(OVERTIME_S)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        _kill_session(process.pid)
         process.wait()
+
+
+def _kill_session(session: int) -> None:
+    """Kill all processes of a session, whose number is its own as long as its leader has not been waited for.
+
+    Again until nobody is left, since one may have started another meanwhile.
+    """
+    deadline = time.monotonic() + OVERTIME_S
+    while (living := _session(session)) and time.monotonic() < deadline:
+        for pid in living:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.002)
+
+
+def _session(session: int) -> list[int]:
+    """Return the processes of a session that are not dead."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdecimal():
+            with contextlib.suppress(OSError):
+                state, _, _, number = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[:4]
+                if int(number) == session and state not in (b"Z", b"X"):
+                    found.append(int(entry))
+    return found
 
 
 def _words(output: str) -> str:

@@ -366,7 +366,9 @@ def leaves_a_daemon(call: Call) -> None:
     """Leaves a process behind that has left its session, with a child of its own."""
     call.run()
     call.write(call.dispatches())
-    subprocess.Popen(["/bin/sh", "-c", "sleep 611 & sleep 611"], start_new_session=True)
+    named = call.directory / "sleep"  # so that whoever looks for it knows whose it is
+    named.symlink_to("/bin/sleep")
+    subprocess.Popen(["/bin/sh", "-c", f"{named} 611 & {named} 611"], start_new_session=True)
 
 
 def good(call: Call) -> None:

@@ -16,6 +16,7 @@ import stand_in_rocprofv3
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import NO_DEVICE, CaseTrace, CodeObject, LaunchStep, Plan
 from pytest_kernelperf.replay import rocprofv3, taking
+from pytest_kernelperf.replay.guarded import Limits, run_guarded
 from pytest_kernelperf.replay.taking import Rocprofv3, Taker, Wanted, recorder_for
 
 LAUNCHES = ("add_kernel", "inject_kernel")
@@ -157,7 +158,7 @@ def test_what_can_be_read_is_read_and_what_is_wrong_with_it_is_said(
     rounds_known = not any("rounds cannot be told apart" in note for note in trace.notes)
     assert len(arm.spans) == (4 if rounds_known else 0)
     assert [path.name for path in (tmp_path / "case").iterdir()] == ["head.db"]
-    assert not [line for line in living() if "sleep 611" in line]
+    assert not [line for line in living() if str(tmp_path) in line]
 
 
 def test_two_rounds_are_shown_without_the_first(tmp_path: Path) -> None:
@@ -317,6 +318,16 @@ def test_nothing_is_left_when_who_asked_is_killed(tmp_path: Path) -> None:
         asking.kill()
         asking.wait()
     wait_until(lambda: not run())
+
+
+def test_nothing_is_left_when_the_warden_is_killed(tmp_path: Path) -> None:
+    """Claim: should what watches over a profiler die itself, that is said, and the profiler goes too."""
+    program = tmp_path / "hangs"
+    program.write_text(f"#!/bin/sh\nkill -9 $PPID\n/bin/sh -c 'sleep 611; : {tmp_path}'\n")
+    program.chmod(0o755)
+    ended = run_guarded([str(program)], tmp_path, os.environ, Limits(60, 2**30))
+    assert ended.problem == "was killed together with what watches over it"
+    wait_until(lambda: not [line for line in living() if str(tmp_path) in line])
 
 
 def wait_until(condition: object, limit_s: float = 20.0) -> None:
