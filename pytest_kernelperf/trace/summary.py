@@ -15,6 +15,9 @@ from pytest_kernelperf.trace.interval import sound
 from pytest_kernelperf.trace.origin import read_origin
 from pytest_kernelperf.trace.record import Device, Gap, KernelSummary, ProcessSummary, Timeline, TraceSummary
 
+Rows = NDArray[np.int32]
+"""Places of dispatches, rising; two thousand million are more than a file holds."""
+
 MOST_GAPS = 10
 MOST_WORKGROUPS = 10
 
@@ -56,14 +59,12 @@ def _process_of(group: Group) -> tuple[object, ...]:
     return group.file, group.guid, group.pid, group.device
 
 
-def _split(
-    dispatches: Dispatches, keys: list[Hashable], among: NDArray[np.intp] | None = None
-) -> Iterator[tuple[Group, NDArray[np.intp]]]:
+def _split(dispatches: Dispatches, keys: list[Hashable], among: Rows | None = None) -> Iterator[tuple[Group, Rows]]:
     """Yield the rows that have a key in common, rising, with one of their groups; keys as they first appear."""
     numbers: dict[Hashable, int] = {}
     number_of_group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int32)
     number_of_group = _narrow(number_of_group, len(numbers))
-    rows = np.arange(len(dispatches.group)) if among is None else among
+    rows = np.arange(len(dispatches.group), dtype=np.int32) if among is None else among
     if not len(rows):
         return
     number = number_of_group[dispatches.group[rows]]
@@ -85,7 +86,7 @@ def _first_calls(dispatches: Dispatches) -> NDArray[np.bool_]:
     return first
 
 
-def _process(dispatches: Dispatches, rows: NDArray[np.intp], one: Group) -> ProcessSummary:
+def _process(dispatches: Dispatches, rows: Rows, one: Group) -> ProcessSummary:
     kernels = [
         _kernel(dispatches, part, group.kernel, one.device)
         for group, part in _split(dispatches, [group.kernel for group in dispatches.groups], rows)
@@ -94,7 +95,7 @@ def _process(dispatches: Dispatches, rows: NDArray[np.intp], one: Group) -> Proc
     return ProcessSummary(one.pid, one.command, one.device, tuple(kernels))
 
 
-def _kernel(dispatches: Dispatches, rows: NDArray[np.intp], name: str, device: Device) -> KernelSummary:
+def _kernel(dispatches: Dispatches, rows: Rows, name: str, device: Device) -> KernelSummary:
     duration_us = (dispatches.end_ns[rows] - dispatches.start_ns[rows]) / 1e3
     later_us = duration_us[1:] if len(duration_us) > 1 else duration_us
     counts = {dispatches.groups[int(group)].workgroups for group in np.unique(dispatches.group[rows])}
@@ -112,38 +113,50 @@ def _kernel(dispatches: Dispatches, rows: NDArray[np.intp], name: str, device: D
     )
 
 
-def _timeline(dispatches: Dispatches, rows: NDArray[np.intp], first: NDArray[np.bool_]) -> Timeline:
-    start_ns, end_ns = dispatches.start_ns[rows], dispatches.end_ns[rows]
-    until_ns = np.maximum.accumulate(end_ns)
-    last = np.maximum.accumulate(np.where(end_ns == until_ns, np.arange(len(rows)), 0))
-    gap_us = np.maximum(start_ns[1:] - until_ns[:-1], 0) / 1e3
-    window_us = float(until_ns[-1] - start_ns[0]) / 1e3
-    busy_us = window_us - float(gap_us.sum())
+def _timeline(dispatches: Dispatches, rows: Rows, first: NDArray[np.bool_]) -> Timeline:
+    """Sum up a device's rows; what is as long as they are is given back as soon as it has been used."""
+    start_ns, end_ns = _among(dispatches.start_ns, rows), _among(dispatches.end_ns, rows)
     later = ~first[rows]
-    counted_us = gap_us[later[1:]]
-    duration_us = (end_ns - start_ns) / 1e3
-    median_kernel_us = float(np.median(duration_us[later] if later.any() else duration_us))
-    median_gap_us = float(np.median(counted_us)) if len(counted_us) else None
+    duration_ns = end_ns - start_ns
+    median_kernel_us = float(np.median(duration_ns[later] if later.any() else duration_ns)) / 1e3
+    del duration_ns
+    until_ns = np.maximum.accumulate(end_ns)
+    last = np.where(end_ns == until_ns, np.arange(len(rows), dtype=np.int32), np.int32(0))
+    np.maximum.accumulate(last, out=last)
+    gap_ns = start_ns[1:] - until_ns[:-1]
+    np.maximum(gap_ns, 0, out=gap_ns)
+    window_us = float(until_ns[-1] - start_ns[0]) / 1e3
+    del until_ns, start_ns, end_ns
+    busy_us = window_us - float(gap_ns.sum()) / 1e3
+    counted_ns = gap_ns[later[1:]]
+    median_gap_us = float(np.median(counted_ns)) / 1e3 if len(counted_ns) else None
+    del counted_ns
+    gap_ns[~later[1:]] = 0
     return Timeline(
         dispatches.groups[int(dispatches.group[rows[0]])].device,
         len(rows),
         window_us,
         busy_us,
         busy_us / window_us,
-        _gaps(dispatches, rows[last[:-1]], rows[1:], np.where(later[1:], gap_us, 0.0)),
+        _gaps(dispatches, rows[last[:-1]], rows[1:], gap_ns),
         median_kernel_us,
         median_gap_us,
         median_gap_us is not None and median_gap_us > median_kernel_us,
     )
 
 
-def _gaps(
-    dispatches: Dispatches, before: NDArray[np.intp], after: NDArray[np.intp], gap_us: NDArray[np.float64]
-) -> tuple[Gap, ...]:
+def _among(column: NDArray[np.int64], rows: Rows) -> NDArray[np.int64]:
+    """Return a column's rows; where these are all, the column itself."""
+    return column if len(rows) == len(column) else column[rows]
+
+
+def _gaps(dispatches: Dispatches, before: Rows, after: Rows, gap_ns: NDArray[np.int64]) -> tuple[Gap, ...]:
     names = list(dict.fromkeys(group.kernel for group in dispatches.groups))
     number_of = {name: number for number, name in enumerate(names)}
     kernel = np.array([number_of[group.kernel] for group in dispatches.groups], np.int64)
-    real = np.flatnonzero(gap_us > 0)
+    if len(names) ** 2 <= np.iinfo(np.int32).max:
+        kernel = kernel.astype(np.int32)
+    real = np.flatnonzero(gap_ns).astype(np.int32)
     if not len(real):
         return ()
     pair = kernel[dispatches.group[before[real]]] * len(names) + kernel[dispatches.group[after[real]]]
@@ -152,7 +165,7 @@ def _gaps(
     gaps = []
     for part in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1):
         a, b = divmod(int(pair[part[0]]), len(names))
-        times_us = gap_us[real[part]]
+        times_us = gap_ns[real[part]] / 1e3
         gaps.append(Gap(names[a], names[b], len(part), float(np.median(times_us)), float(times_us.max()),
                         float(times_us.sum())))  # fmt: skip
     gaps.sort(key=lambda gap: (-gap.total_us, gap.before, gap.after))
