@@ -17,7 +17,6 @@ from pathlib import Path
 from pytest_kernelperf.ci.against import Against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.errors import UsageError
-from pytest_kernelperf.ini import INI
 from pytest_kernelperf.pytest_process import plugin_arguments
 
 _SHA = re.compile(r"[0-9a-f]{40}")
@@ -127,7 +126,7 @@ def _options(
         file = scratch / "acceptance.json"
         file.write_text(job.acceptance, encoding="utf-8")
         options.append(f"--kernelperf-accept={file}")
-    if against.new_limit_days is not None and "kernelperf_new_limit_days" in INI:
+    if against.new_limit_days is not None:
         options.append(f"--kernelperf-new-limit-days={against.new_limit_days}")
     return options
 

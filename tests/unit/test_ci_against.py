@@ -14,7 +14,6 @@ from pytest_kernelperf.ci.against import Against, read_against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.ci.job import Job, run_job
 from pytest_kernelperf.errors import UsageError
-from pytest_kernelperf.ini import INI
 
 SHA, HEAD = "c" * 40, "a" * 40
 
@@ -168,7 +167,6 @@ sys.exit(3 if what == "pytest" else 9 if what != "plans" else 0)
     @pytest.fixture(autouse=True)
     def _whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("pytest_kernelperf.ci.job._HAS_PLANS", True)
-        monkeypatch.setitem(INI, "kernelperf_new_limit_days", ("", ""))
         monkeypatch.setattr("pytest_kernelperf.ci.job._has", lambda command: True)
 
     def test_the_yardstick_is_the_parents_and_the_gate_is_pytests(self, project: Path, played: Path) -> None:
