@@ -1,7 +1,7 @@
 """How often the guard's verdicts are wrong, beside other tools' rules on the same samples.
 
     scripts/bench verdicts                         on the samples of tests/data/h200
-    scripts/bench verdicts --data FOLDER           on any folder of files of that format
+    scripts/bench verdicts --data FOLDER...        on any folders of files of that format
     scripts/bench verdicts --live --seconds 120    on samples taken now, on the GPU at hand or the CPU
 
 Counts, by mode: false alarms on identical code, by case and by run of 12 and of 24 cases, and how many slowdowns of
@@ -34,7 +34,7 @@ from verdict.contrasts import Contrast, find_contrasts
 from verdict.load import busy
 from verdict.ours import schedule_for
 from verdict.report import show, summarise, summarise_ours
-from verdict.rows import SUFFIX, FileError, Row, read_folder, write_file
+from verdict.rows import SUFFIX, FileError, Row, read_folders, write_file
 from verdict.subjects import all_kernels
 from verdict.taking import How
 from verdict.work import check_all
@@ -53,14 +53,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Read or take samples, check them with every rule, print the tables."""
     options = parse(argv)
     try:
-        about, folder = ({"source": str(options.data)}, options.data)
+        about, folders = ({"source": ", ".join(map(str, options.data))}, options.data)
         with tempfile.TemporaryDirectory() as scratch:
             if options.live:
-                folder = options.keep or Path(scratch)
-                about = sample_into(folder, options)
+                folders = [options.keep or Path(scratch)]
+                about = sample_into(folders[0], options)
             if options.sample_only:
                 return 0
-            record = judge(read_folder(folder), options, about)
+            record = judge(read_folders(folders), options, about)
     except (FileError, KernelperfError) as error:
         print(f"verdicts: {error}", file=sys.stderr)
         return NOTHING_TO_COUNT
@@ -188,7 +188,9 @@ def parse(argv: Sequence[str] | None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="verdicts", description=__doc__.split("\n")[0])
     source = parser.add_mutually_exclusive_group()
-    source.add_argument("--data", type=Path, default=DATA, metavar="FOLDER", help="samples (default tests/data/h200)")
+    source.add_argument(
+        "--data", type=Path, nargs="+", default=[DATA], metavar="FOLDER", help="samples (default tests/data/h200)"
+    )
     source.add_argument("--live", action="store_true", help="take samples now, on the runtime at hand")
     parser.add_argument(
         "--tolerance",

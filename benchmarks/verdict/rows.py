@@ -13,7 +13,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,20 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _OWN = frozenset(Row.__struct_fields__) - {"file", "others"}
+
+
+def read_folders(folders: Sequence[Path]) -> list[Row]:
+    """All rows of several folders, whose files have names of their own: samples are told apart by them.
+
+    Raises:
+        FileError: as ``read_folder``, or two files of one name.
+    """
+    seen: dict[str, Path] = {}
+    for file in (file for folder in folders for file in sorted(folder.glob(f"*{SUFFIX}"))):
+        if file.name in seen:
+            raise FileError(f"{seen[file.name]} and {file} have one name, by which samples are told apart: rename one")
+        seen[file.name] = file
+    return [row for folder in folders for row in read_folder(folder)]
 
 
 def read_folder(folder: Path) -> list[Row]:

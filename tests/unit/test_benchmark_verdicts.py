@@ -19,8 +19,8 @@ from verdict.checks import Plan, check_ours, check_peers, check_peers_interleave
 from verdict.contrasts import find_contrasts
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
 from verdict.peers import PEERS
-from verdict.rows import FileError, read_file, read_folder, write_file
-from verdict.score import equally_fast, score
+from verdict.rows import FileError, read_file, read_folder, read_folders, write_file
+from verdict.score import equally_fast, put_in, score
 from verdict.taking import How, NotMeasured, Taking
 from verdicts import main, parse
 
@@ -293,16 +293,34 @@ def test_live_samples_can_be_counted_again(tmp_path: Path) -> None:
 
 
 def test_the_kept_samples_of_the_h200_say_what_the_documentation_says() -> None:
-    """No alarm on identical code, every slowdown of 1.5 times the tolerance caught."""
+    """No alarm on identical code; what is 1.5 times the tolerance slower is caught, but for one case of one generation.
+
+    Its blocks scattered so much that the guard said that it would catch 0.85 % at the least; 0.75 % was undecided.
+    """
     contrasts = find_contrasts(read_folder(LIVE))
     identical = list(check_ours([c for c in contrasts if c.kind == "identical"], Plan(tolerance=0.005)))
-    assert len(identical) > 1800
+    assert len(identical) > 1900
     assert not any(check.alarmed for check in identical)
     for tolerance in (0.005, 0.01):
         slow = [c for c in contrasts if c.kind == "slowed" and (c.injected_ratio or 1) - 1 > 1.49 * tolerance]
         checks = list(check_ours(slow, Plan(tolerance)))
-        assert len(checks) > 150
-        assert all(check.alarmed for check in checks)
+        assert len(checks) > 280
+        missed = {(check.suite.file, str(check.case), check.verdict) for check in checks if not check.alarmed}
+        assert missed == ({("near_320", "swiglu_bf16 fused at 1", "undecided")} if tolerance == 0.005 else set())
+        assert put_in(checks, 1.49 * tolerance) == [sum(check.alarmed for check in checks), len(checks)]
+        assert put_in(checks, 1.0) == [0, 0]
+
+
+def test_folders_are_read_together_unless_two_files_have_one_name(tmp_path: Path) -> None:
+    """Samples are told apart by their file's name."""
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        write_file(tmp_path / folder / f"{folder}.jsonl.gz", [row(0, 0, [1.0])])
+    folders = [tmp_path / "one", tmp_path / "two"]
+    assert [found.file for found in read_folders(folders)] == ["one", "two"]
+    (tmp_path / "two" / "two.jsonl.gz").rename(tmp_path / "two" / "one.jsonl.gz")
+    with pytest.raises(FileError, match=r"one\.jsonl\.gz and .*one\.jsonl\.gz have one name.*rename one"):
+        read_folders(folders)
 
 
 SOURCE = """// A kernel.
