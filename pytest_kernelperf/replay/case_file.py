@@ -217,7 +217,7 @@ def _problems(stored: StoredCase) -> Iterator[str]:
 def _inputs(stored: StoredCase, fd: int, name: str) -> InputSet:
     try:
         inputs = InputSet(stored.inputs, os.dup(fd), stored.inputs_digest)
-    except (KernelperfError, TypeError, ValueError, SyntaxError, OSError) as error:
+    except (KernelperfError, TypeError, ValueError, OverflowError, SyntaxError, OSError) as error:
         raise ReplayError(strict_json.one_line(f"{name}: its inputs cannot be used ({error}): {MAKE_ANEW}")) from None
     if digest_arrays(stored.inputs, inputs) != stored.inputs_digest:
         raise ReplayError(f"{name}: the inputs in its .data are not the ones that it names: {MAKE_ANEW}")

@@ -136,7 +136,7 @@ def map_arrays(layout: Layout, fd: int) -> dict[str, Array]:
             would kill this process, so it is checked here).
     """
     held = os.fstat(fd).st_size
-    if held < layout.total_bytes:
+    if not 0 <= layout.total_bytes <= held:
         raise KernelperfError(f"shared memory holds {held} bytes where {layout.total_bytes} were announced")
     if layout.total_bytes == 0:
         memory: mmap.mmap | bytes = b""

@@ -97,6 +97,7 @@ def launch_of(value: dict[str, Any]) -> dict[str, Any]:
         (lambda v: v["inputs"]["regions"][0]["spec"].update(dtype="[('a'"), "its inputs cannot be used ("),
         (lambda v: v["inputs"]["regions"][0].update(offset_bytes=8), "the inputs in its .data are not the ones"),
         (lambda v: v["inputs"].update(total_bytes=10**12), "its inputs cannot be used ("),
+        (lambda v: v["inputs"].update(total_bytes=-1), "its inputs cannot be used (shared memory holds "),
         (lambda v: v["objects"][0].update(offset_bytes=0), "the code of arm head in its .data is not the one"),
         (lambda v: v["objects"][0].update(size_bytes=0), "field objects[0].size_bytes: "),
         (lambda v: v.update(inputs_digest="0" * 64), "the inputs in its .data are not the ones that it names"),
