@@ -41,7 +41,7 @@ class NewLimit:
                     f"--kernelperf-new-limit-days asks git since when a case is declared, and {folder} is no checkout "
                     "with all of its history: check out with fetch-depth: 0"
                 )
-            days = (_first_with(file, f"def {name}("), _sizes_changed(file))
+            days = (_last_brought(file, f"def {name}("), _sizes_changed(file))
             self._since[file, name] = max((day for day in days if day is not None), default=self._today)
         return self._since[file, name]
 
@@ -50,10 +50,10 @@ class NewLimit:
         return (self._today - since).days > self.days
 
 
-def _first_with(file: Path, text: str) -> date | None:
-    """The day of the commit that brought a text into a file; None where none did."""
+def _last_brought(file: Path, text: str) -> date | None:
+    """The day of the commit that last brought a text into a file, or took it out; None where none did."""
     lines = ask_git(file.parent, "log", "--first-parent", "-m", "--format=%ct", f"-S{text}", "--", file.name).split()
-    return _day(lines[-1]) if lines else None
+    return _day(lines[0]) if lines else None
 
 
 def _sizes_changed(file: Path) -> date | None:

@@ -90,6 +90,9 @@ def test_a_module_that_was_not_collected_whole_renames_nothing(bench: Bench) -> 
     assert entry is not None
     case = entry.cases[0]
     assert renames.same(KEY, 8, case.plan, case.instruction_digests, case.buffers) is None
+    gone = Renames(store, lambda kernel, module: frozenset(), bench.folder)
+    assert gone.same(KEY, 8, case.plan, case.instruction_digests, case.buffers) == (OLD, case)
+    assert gone.same(KEY, 9, case.plan, case.instruction_digests, case.buffers) is None
 
 
 def test_other_instructions_under_another_name_are_new_unless_the_test_says_what_they_were(bench: Bench) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 from guard_bench import SOURCE, Bench, slower
 
@@ -74,6 +75,16 @@ def test_a_file_that_cannot_be_read_hides_no_other_edit(bench: Bench) -> None:
 def test_what_the_baselines_have_and_no_test_has_any_more_is_named(bench: Bench) -> None:
     """A change that takes a case and its baseline away is shown as doing so, for this device."""
     assert blame(bench).vanished == ()
+    assert blame(bench, known=frozenset({("plain", 8)})).vanished == (CaseId("k", "fused", 8),)
+
+
+def test_a_renamed_case_and_another_devices_have_not_vanished(bench: Bench) -> None:
+    """The one goes on under another name, of the other this device knows nothing."""
+    other = bench.folder / "theirs" / "gfx1151-40cu"
+    shutil.copytree(bench.folder / "theirs" / KEY, other)
+    (other / "k.json").write_text((other / "k.json").read_text().replace(KEY, "gfx1151-40cu"))
+    record = msgspec.structs.replace(bench.check("plain"), renamed_from=CaseId("k", "fused", 8))
+    assert blame(bench, record, known=frozenset({("plain", 8)})).vanished == ()
     assert blame(bench, known=frozenset({("plain", 8)})).vanished == (CaseId("k", "fused", 8),)
 
 

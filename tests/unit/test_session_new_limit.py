@@ -59,6 +59,14 @@ def test_a_variant_is_as_old_as_its_function(history: History) -> None:
     assert (history.since("plain"), history.since("fused")) == ("2026-01-05", "2026-02-10")
 
 
+def test_a_variant_that_was_away_is_new_since_it_came_back(history: History) -> None:
+    """Meanwhile nothing guarded it."""
+    history.commit("2026-01-05", FIRST)
+    history.commit("2026-01-20", FIRST.replace("plain", "other"))
+    history.commit("2026-02-10", FIRST)
+    assert history.since() == "2026-02-10"
+
+
 def test_new_sizes_make_new_cases(history: History) -> None:
     """A size that came last week is a case since last week."""
     history.commit("2026-01-05", FIRST)
@@ -68,12 +76,18 @@ def test_new_sizes_make_new_cases(history: History) -> None:
 
 def test_what_was_merged_is_as_old_as_its_merge(history: History) -> None:
     """On main nobody knew of it before."""
-    history.commit("2026-01-02", "import pytest\n")
+    history.commit("2026-01-02", FIRST)
     history.git("checkout", "-q", "-b", "work")
-    history.commit("2026-01-05", "import pytest\n\n" + FIRST)
+    history.commit("2026-01-05", FIRST + "\ndef fused(tokens, device):\n    ...\n")
     history.git("checkout", "-q", "-")
     history.git("merge", "-q", "--no-ff", "-m", "merge", "work", day="2026-02-02")
-    assert history.since() == "2026-02-02"
+    assert history.since("fused") == "2026-02-02"
+    assert history.since("plain") == "2026-01-02"
+    history.git("checkout", "-q", "-b", "sizes")
+    history.commit("2026-02-03", FIRST.replace("(8,)", "(8, 64)"))
+    history.git("checkout", "-q", "-")
+    history.git("merge", "-q", "--no-ff", "-m", "merge", "sizes", day="2026-02-20")
+    assert history.since("plain") == "2026-02-20"
 
 
 def test_what_is_not_committed_is_new_since_today(history: History) -> None:
