@@ -8,14 +8,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import http.server
-import io
 import json
 import re
 import threading
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -32,8 +29,6 @@ class State:
         self.permissions = {"maintainer": "write", "triager": "read"}
         self.issues: dict[int, dict[str, Any]] = {}
         self.comments: dict[int, dict[str, Any]] = {}
-        self.artifacts: dict[int, dict[str, Any]] = {}
-        self.edits = 0
         self.blobs: dict[str, bytes] = {}
         self.trees: dict[str, list[dict[str, Any]]] = {}
         self.commits: dict[str, dict[str, Any]] = {}
@@ -59,30 +54,6 @@ class State:
 
     def _number(self) -> int:
         return max([*self.pulls, *self.issues, 0]) + 1
-
-    def keep_artifacts(self, run: int, folder: Path) -> None:
-        """What a run has uploaded: each folder in ``folder`` is an artifact, zipped as GitHub zips it."""
-        for place in sorted(folder.iterdir()):
-            packed = io.BytesIO()
-            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as file:
-                for path in sorted(place.rglob("*")):
-                    if path.is_file():
-                        file.write(path, path.relative_to(place))
-            number = len(self.artifacts) + 1
-            self.artifacts[number] = {"id": number, "name": place.name, "run": run, "zip": packed.getvalue()}
-
-    def list_artifacts(self, query: dict[str, str], body: dict[str, Any], run: str) -> Answer:
-        found = [
-            {"id": each["id"], "name": each["name"], "size_in_bytes": len(each["zip"]), "expired": False,
-             "node_id": "x", "url": "x", "archive_download_url": "x", "created_at": None, "expires_at": None,
-             "updated_at": None, "workflow_run": {"id": each["run"]}}
-            for each in self.artifacts.values()
-            if each["run"] == int(run) and query.get("name") in (None, each["name"])
-        ]  # fmt: skip
-        return 200, {"total_count": len(found), "artifacts": found}
-
-    def download(self, query: dict[str, str], body: dict[str, Any], number: str) -> Answer:
-        return 200, self.artifacts[int(number)]["zip"]
 
     def list_pulls(self, query: dict[str, str], body: dict[str, Any]) -> Answer:
         return 200, [
@@ -132,14 +103,6 @@ class State:
         self.comments[made["id"]] = made
         return 201, made
 
-    def list_comments(self, query: dict[str, str], body: dict[str, Any], number: str) -> Answer:
-        return 200, [comment for comment in self.comments.values() if comment["issue"] == int(number)]
-
-    def edit_comment(self, query: dict[str, str], body: dict[str, Any], number: str) -> Answer:
-        self.edits += 1
-        self.comments[int(number)]["body"] = body["body"]
-        return 200, self.comments[int(number)]
-
     def ref(self, query: dict[str, str], body: dict[str, Any], name: str) -> Answer:
         found = self.refs.get(f"refs/{name}")
         return (200, {"object": {"sha": found}}) if found else (404, {"message": "Not Found"})
@@ -177,9 +140,6 @@ ROUTES: list[tuple[str, str, Any]] = [
     ("GET", r"issues/(\d+)/events", State.pull_events), ("GET", r"collaborators/([^/]+)/permission", State.permission),
     ("GET", "issues", State.list_issues), ("POST", "issues", State.open_issue),
     ("PATCH", r"issues/(\d+)", State.change_issue), ("POST", r"issues/(\d+)/comments", State.comment),
-    ("GET", r"issues/(\d+)/comments", State.list_comments), ("PATCH", r"issues/comments/(\d+)", State.edit_comment),
-    ("GET", r"actions/runs/(\d+)/artifacts", State.list_artifacts),
-    ("GET", r"actions/artifacts/(\d+)/zip", State.download),
     ("GET", r"git/ref/(heads/.+)", State.ref), ("POST", "git/refs", State.make_ref),
     ("POST", "git/blobs", State.make_blob), ("POST", "git/trees", State.make_tree),
     ("POST", "git/commits", State.make_commit), ("GET", r"git/commits/([0-9a-f]{40})", State.commit),
@@ -207,7 +167,7 @@ def served(state: State, repository: str, token: str) -> Iterator[str]:
                     found = []
             self.send_response(status)
             self.end_headers()
-            self.wfile.write(found if isinstance(found, bytes) else json.dumps(found).encode())
+            self.wfile.write(json.dumps(found).encode())
 
         do_POST = do_PATCH = do_GET
 

