@@ -6,11 +6,12 @@ once for each group of equal rows, and rows are only taken apart one by one wher
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -20,18 +21,18 @@ from numpy.typing import NDArray
 
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.strict_json import one_line
-from pytest_kernelperf.trace.file import AGAIN, columns_of, open_trace, shown
+from pytest_kernelperf.trace.file import AGAIN, columns_of, connect, open_trace, shown
+from pytest_kernelperf.trace.metadata import MOST_NAME, count_dispatches, read_commands, read_devices, whole
 from pytest_kernelperf.trace.packing import plan_packing
 from pytest_kernelperf.trace.pieces import Piece, piece_of, read_pieces
 from pytest_kernelperf.trace.record import Device, LeftOut
+from pytest_kernelperf.trace.separation import separate
 
 CHUNK_ROWS = 5_000
 LEAST_ROW_BYTES = 20
 """What a dispatch takes in a file at least; a view that has more rows than that makes them up."""
 
 MOST_GROUPS = 1_000_000
-MOST_NAME = 1000
-MOST_COMPUTE_UNITS = 100_000
 
 WORKGROUPS = " * ".join(f"((grid_{one} + workgroup_{one} - 1) / workgroup_{one})" for one in "xyz")
 """AMD's grids are work-items; a workgroup that is not full counts. Zero or NULL makes NULL, unknown."""
@@ -75,23 +76,18 @@ def read_dispatches(paths: tuple[Path, ...]) -> Dispatches:
     groups: list[Group] = []
     parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]] = []
     hidden = timeless = 0
-    for file, path in enumerate(paths):
-        with open_trace(path) as connection:
-            reader = _Reader(connection, path, file)
-            rows = reader.packed() or reader.plain()
-            timeless += rows.seen - sum(len(chunk.start_ns) for chunk in rows.chunks)
-            for chunk in rows.chunks:
-                for key in chunk.keys:
-                    if (file, key) not in numbers:
-                        numbers[file, key] = len(groups)
-                        groups.append(reader.group(key))
-                if len(groups) > MOST_GROUPS:
-                    raise TraceError(
-                        f"{shown(path)} tells more than {MOST_GROUPS:,} kinds of dispatches apart: {AGAIN}"
-                    )
-                number = np.array([numbers[file, key] for key in chunk.keys], np.int32)
-                parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
-            hidden += max(0, reader.dispatched - rows.seen)
+    for (file, path), rows, reader in _each_process(paths):
+        timeless += rows.seen - sum(len(chunk.start_ns) for chunk in rows.chunks)
+        for chunk in rows.chunks:
+            for key in chunk.keys:
+                if (file, key) not in numbers:
+                    numbers[file, key] = len(groups)
+                    groups.append(reader.group(key))
+            if len(groups) > MOST_GROUPS:
+                raise TraceError(f"{shown(path)} tells more than {MOST_GROUPS:,} kinds of dispatches apart: {AGAIN}")
+            number = np.array([numbers[file, key] for key in chunk.keys], np.int32)
+            parts.append((chunk.start_ns, chunk.end_ns, number[chunk.place]))
+        hidden += max(0, reader.dispatched - rows.seen)
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)] if parts else []
     start_ns, end_ns = (columns[0], columns[1]) if columns else (np.zeros(0, np.int64), np.zeros(0, np.int64))
     group = columns[2].astype(np.int32) if columns else np.zeros(0, np.int32)
@@ -116,19 +112,33 @@ class _Rows:
     seen: int
 
 
-class _Reader:
-    """One open file: its rows, and the names behind their numbers."""
+def _each_process(paths: tuple[Path, ...]) -> Iterator[tuple[tuple[int, Path], _Rows, _Reader]]:
+    """Yield each file, or where they can be told apart each of its processes, while it is open."""
+    for file, path in enumerate(paths):
+        with open_trace(path) as connection:
+            for statements in separate(connection):
+                again = partial(connect, path, statements)
+                with closing(again()) as alone:
+                    reader = _Reader(alone, again, path, file)
+                    yield (file, path), reader.packed() or reader.plain(), reader
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, file: int) -> None:
+
+class _Reader:
+    """One open file: its rows, and the names behind their numbers. ``again`` opens it once more."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, again: Callable[[], sqlite3.Connection], path: Path, file: int
+    ) -> None:
         self._connection = connection
+        self._again = again
         self._path = path
         self._file = file
         self._most_rows = path.stat().st_size // LEAST_ROW_BYTES + CHUNK_ROWS
-        self.dispatched = _count_dispatches(connection)
+        self.dispatched = count_dispatches(connection)
         self._columns = columns_of(connection, "kernels")
         self._guids = self._read_guids()
-        self._devices = _read_devices(connection)
-        self._commands = _read_commands(connection)
+        self._devices = read_devices(connection)
+        self._commands = read_commands(connection)
         self._names = self._read_names()
 
     def packed(self) -> _Rows | None:
@@ -145,7 +155,7 @@ class _Reader:
         key = packing.expression()
         pieces = None
         if "id" in self._columns:
-            pieces = read_pieces(self._connection, self._path, key, self.dispatched, self._most_rows)
+            pieces = read_pieces(self._connection, self._again, key, self.dispatched, self._most_rows)
         if pieces is None:
             pieces = self._pieces_by_row(key)
         if pieces is None or any(len(piece.keys) and piece.keys[0] < 0 for piece in pieces):
@@ -220,18 +230,18 @@ class _Reader:
         """Return what a key of rows means."""
         guid, named, nid, pid, agent, queue, stream, workgroups = key
         name = named if self._names is None else self._names.get((guid, named))
-        node, index = _whole(nid) or 0, _whole(agent)
+        node, index = whole(nid) or 0, whole(agent)
         unknown = Device(node, index if index is not None else -1, "unknown GPU", "", None)
-        number = _whole(workgroups)
+        number = whole(workgroups)
         return Group(
             one_line(str(name))[:MOST_NAME] if name else "(kernel without a name)",
             self._file,
             guid,
-            _whole(pid),
-            self._commands.get((guid, _whole(pid)), ""),
+            whole(pid),
+            self._commands.get((guid, whole(pid)), ""),
             replace(self._devices.get((guid, index), unknown), node=node),
-            _whole(queue),
-            _whole(stream),
+            whole(queue),
+            whole(stream),
             number if number is not None and number > 0 else None,
         )
 
@@ -250,47 +260,3 @@ class _Reader:
             return None
         rows = self._connection.execute("SELECT guid, id, display_name FROM rocpd_info_kernel_symbol")
         return {(str(guid), number): name for guid, number, name in rows}
-
-
-def _count_dispatches(connection: sqlite3.Connection) -> int:
-    """Return how many dispatches were recorded, 0 where that view is missing."""
-    if not columns_of(connection, "rocpd_kernel_dispatch"):
-        return 0
-    return int(connection.execute("SELECT count(*) FROM rocpd_kernel_dispatch").fetchone()[0])
-
-
-def _read_devices(connection: sqlite3.Connection) -> dict[tuple[str, int | None], Device]:
-    columns = columns_of(connection, "rocpd_info_agent")
-    if not {"guid", "absolute_index"} <= columns:
-        return {}
-    asked = ("guid", "absolute_index", "name", "product_name", "extdata")
-    query = ", ".join(one if one in columns else "NULL" for one in asked)
-    devices = {}
-    for guid, index, name, product, extdata in connection.execute(f"SELECT {query} FROM rocpd_info_agent"):
-        devices[str(guid), _whole(index)] = Device(
-            0, _whole(index) or 0, _text(name) or "unknown GPU", _text(product), _compute_units(extdata)
-        )
-    return devices
-
-
-def _compute_units(extdata: object) -> int | None:
-    try:
-        count = json.loads(extdata).get("cu_count") if isinstance(extdata, (str, bytes)) else None
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return count if type(count) is int and 0 < count < MOST_COMPUTE_UNITS else None
-
-
-def _read_commands(connection: sqlite3.Connection) -> dict[tuple[str, int | None], str]:
-    if not {"guid", "pid", "command"} <= columns_of(connection, "rocpd_info_process"):
-        return {}
-    rows = connection.execute("SELECT guid, pid, command FROM rocpd_info_process")
-    return {(str(guid), _whole(pid)): _text(command) for guid, pid, command in rows}
-
-
-def _text(value: object) -> str:
-    return one_line(value)[:MOST_NAME] if isinstance(value, str) else ""
-
-
-def _whole(value: object) -> int | None:
-    return value if type(value) is int else None

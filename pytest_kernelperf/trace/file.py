@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -58,13 +58,20 @@ def open_trace(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open a file that ``open_trace`` has looked at once more, for another thread.
+def connect(path: Path, statements: Sequence[str] = ()) -> sqlite3.Connection:
+    """Open a file that ``open_trace`` has looked at once more, for another thread or one process of several.
+
+    ``statements`` are run first; they can change nothing but the connection.
 
     Raises:
         TraceError: it cannot be opened.
+        sqlite3.Error: a statement cannot be run.
     """
     connection = _connect(path)
+    if statements:
+        connection.execute("PRAGMA temp_store=MEMORY")
+    for statement in statements:
+        connection.execute(statement)
     restrain(connection, path)
     return connection
 

@@ -10,17 +10,14 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-
-from pytest_kernelperf.trace.file import connect
 
 PIECE_ROWS = 20_000
 MOST_THREADS = 4
@@ -48,12 +45,12 @@ def piece_of(start_ns: NDArray[np.int64], end_ns: NDArray[np.int64], key: NDArra
 
 
 def read_pieces(
-    connection: sqlite3.Connection, path: Path, key: str, dispatched: int, most_rows: int
+    connection: sqlite3.Connection, again: Callable[[], sqlite3.Connection], key: str, dispatched: int, most_rows: int
 ) -> list[Piece] | None:
     """Return all rows; None where they cannot be read so, whatever the reason.
 
-    ``key`` is an SQL expression, ``dispatched`` the number of rows of ``rocpd_kernel_dispatch``, ``most_rows`` how many
-    rows there can be.
+    ``again`` opens another connection, ``key`` is an SQL expression, ``dispatched`` the number of rows of
+    ``rocpd_kernel_dispatch``, ``most_rows`` how many rows there can be.
 
     Raises:
         sqlite3.Error: the file is damaged.
@@ -67,9 +64,9 @@ def read_pieces(
         threads = min(MOST_THREADS, len(ranges), len(os.sched_getaffinity(0)))
         shares = [ranges[len(ranges) * one // threads : len(ranges) * (one + 1) // threads] for one in range(threads)]
         if threads == 1:
-            return _read_share(path, query, ranges, most_rows)
+            return _read_share(again, query, ranges, most_rows)
         with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(lambda share: _read_share(path, query, share, most_rows), shares))
+            found = list(pool.map(lambda share: _read_share(again, query, share, most_rows), shares))
     except sqlite3.OperationalError as problem:
         if "JSON" in str(problem).upper():  # bytes among the values, or an sqlite without these functions
             return None
@@ -94,10 +91,12 @@ def _ranges(connection: sqlite3.Connection, dispatched: int) -> list[tuple[int, 
     return list(zip([-(2**63), *edges], edges, strict=False))
 
 
-def _read_share(path: Path, query: str, ranges: Sequence[tuple[int, int]], most_rows: int) -> list[Piece] | None:
+def _read_share(
+    again: Callable[[], sqlite3.Connection], query: str, ranges: Sequence[tuple[int, int]], most_rows: int
+) -> list[Piece] | None:
     """Return the rows of successive ranges, None where one holds something else than whole numbers."""
     pieces = []
-    with closing(connect(path)) as connection:
+    with closing(again()) as connection:
         for edges in ranges:
             texts = connection.execute(query, edges).fetchone()
             columns = []

@@ -94,16 +94,16 @@ def excess(schema: Iterable[tuple[str, str, str]]) -> str:
     that name each other twice, and WITH, can make compiling alone take for ever; computed columns and virtual tables
     run programs that no authorizer is asked about.
     """
-    parts = {name.lower(): (kind, list(_tokens(sql))) for kind, name, sql in schema if kind in ("view", "table")}
+    parts = {name.lower(): (kind, list(tokens(sql))) for kind, name, sql in schema if kind in ("view", "table")}
     reached, found = list(ROOTS & parts.keys()), set(ROOTS & parts.keys())
     uses: dict[str, list[str]] = {}
     for name in reached:
-        kind, tokens = parts[name]
-        keywords = {token for token in tokens if token.isalpha()}
+        kind, words = parts[name]
+        keywords = {word for word in words if word.isalpha()}
         for keyword, what in _REFUSED[kind].items():
             if keyword in keywords:
                 return f"{kind} {name} {what}"
-        names = [token.strip("\"`'[]") for token in tokens]
+        names = [token.strip("\"`'[]") for token in words]
         uses[name] = [other for other in names if other in parts and other != name]
         reached += sorted(set(uses[name]) - found)
         found.update(uses[name])
@@ -118,6 +118,6 @@ def excess(schema: Iterable[tuple[str, str, str]]) -> str:
     return "its views name each other too often"
 
 
-def _tokens(sql: str) -> Iterator[str]:
+def tokens(sql: str) -> Iterator[str]:
     """Yield names and words in lower case, names with their quotes; a comment is one token, and no name."""
     return (found[0].lower() for found in _TOKEN.finditer(sql))
