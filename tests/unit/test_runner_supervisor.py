@@ -218,6 +218,26 @@ class TestAJob:
             serve(GitHub(run(1)), box)
         assert box.did[-2:] == ["kill", "clear"]
 
+    def test_a_runner_that_gets_no_job_is_ended(self) -> None:
+        """What it was registered for was cancelled; only GitHub's own word counts, not its silence."""
+        github, box = GitHub(run(1)), Box(looks=10_000)
+        served, said = serve(github, box)
+        assert served
+        assert said[-1] == "no job came within 600 s"
+        assert box.did == ["prepare", "start", "kill", "clear"]
+        github, box = GitHub(run(1)), Box(looks=10_000)
+        real = github.pages
+
+        def silent(path: str, key: str = "", **query: str | int) -> list[dict[str, Any]]:
+            if "start" in box.did and path == "actions/runs":
+                raise Unreachable("GitHub answered 502")
+            return real(path, key, **query)
+
+        github.pages = silent  # type: ignore[method-assign]
+        said = serve(github, box)[1]
+        assert said[-1] == "GitHub answered 502; the gate inside the runner still holds"
+        assert box.looks <= 0
+
     @pytest.mark.parametrize(("late", "ended"), [(of_a_fork(2), True), (run(2, "pull_request", "mine"), False)])
     def test_a_job_that_slipped_in_is_vetted_and_ended(self, late: Run, ended: bool) -> None:
         """It came after the vetting, and GitHub gave it the runner."""

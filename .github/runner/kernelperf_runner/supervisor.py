@@ -19,6 +19,9 @@ from kernelperf_runner.vetting import vet
 
 POLL_S = 15
 WATCH_S = 3
+IDLE_S = 600
+"""A runner that got no job for so long, as GitHub says, is ended: what it was registered for was cancelled."""
+
 ACTIVE = ("queued", "in_progress")
 
 
@@ -138,7 +141,7 @@ class Supervisor:
 
     def _watch(self, name: str, vetted: set[int]) -> None:
         """Wait for the job's end; end it if it came after the vetting and may not run."""
-        judged = False
+        judged, idle_s = False, 0
         while self.box.running():
             self.sleep(WATCH_S)
             if judged:
@@ -146,6 +149,10 @@ class Supervisor:
             try:
                 run = _run_on(name, self.github)
                 if run is None:
+                    idle_s += WATCH_S
+                    if idle_s >= IDLE_S:
+                        self.say(f"no job came within {IDLE_S} s")
+                        return
                     continue
                 number = at(run, "id", int, "the run")
                 found = Waiting(number, True, "vetted")
