@@ -158,6 +158,7 @@ class Comparing:
 
 
 def _timed(work: Work, subject: Subject, arms: list[Arm], tries: int) -> Timed:
+    work.arms |= {arm.name: arm for arm in arms}
     return Timed(
         case=work.spec.case,
         mode=work.settings.mode,

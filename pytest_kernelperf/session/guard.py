@@ -36,7 +36,7 @@ from pytest_kernelperf.session.recording import (
 from pytest_kernelperf.session.subject import Subject, SubjectSource
 from pytest_kernelperf.session.timing import Sleep, Timer
 from pytest_kernelperf.session.toolchain import ToolchainSource
-from pytest_kernelperf.session.tracing import Tracer, compared_arms
+from pytest_kernelperf.session.tracing import Tracer
 from pytest_kernelperf.session.yardstick import Yardstick
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.mismatch import find_mismatch
@@ -309,9 +309,8 @@ class Guard:
     def _trace(self, record: Record, work: Work) -> Record:
         """Replay the arms that were compared under a profiler, once the verdict stands."""
         self._progress(work.spec.case, "tracing")
-        arms = partial(compared_arms, record, work, self._accepted_code, lambda: self._replaced(work))
         # Not self.facts: a scripted clock has a device key of its own, a replay does not.
-        return self._tracer.trace(record, work, self._workers.facts(), arms)
+        return self._tracer.trace(record, work, self._workers.facts())
 
     def _compare_toolchain(self, work: Work) -> None:
         """Compile the accepted source anew where the toolchain has changed; what it makes is timed if it is another."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +17,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError, WorkerCrashed, WorkerHung
 from pytest_kernelperf.judge import Evidence
 from pytest_kernelperf.kernel import Variant
+from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import (
     BaselineEdit,
     CaseId,
@@ -37,7 +38,7 @@ STORE_ANEW = "pytest --kernelperf --update-baselines=REASON"
 
 @dataclass
 class Work:
-    """What is known of one case so far."""
+    """What is known of one case so far. ``arms``: those that were timed, by name."""
 
     spec: CaseSpec
     settings: CaseSettings
@@ -47,6 +48,7 @@ class Work:
     taken: Taken | None = None
     recompiled: CodeObject | None = None
     own: BaselineCase | None = None
+    arms: dict[str, Arm] = field(default_factory=dict)
     edit: BaselineEdit | None = None
     renamed_from: CaseId | None = None
     notes: tuple[str, ...] = ()

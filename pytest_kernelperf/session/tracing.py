@@ -10,15 +10,14 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
-from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CaseId, CaseTrace, CodeObject, DeviceFacts, Record, Verdict
+from pytest_kernelperf.model import CaseId, CaseTrace, DeviceFacts, Record, Verdict
 from pytest_kernelperf.replay.case_file import data_path, write_case
 from pytest_kernelperf.replay.taking import Taker, Wanted, recorder_for
 from pytest_kernelperf.session.part import Machine
@@ -32,6 +31,14 @@ FOLDER = "traces"
 CASE_FILE = "case.json"
 MOST_KEPT_BYTES = 2**30
 MOST_WORDS = 1000
+
+BASELINE = "baseline"
+_AGAINST = {
+    "slower_than_replaced": "replaced",
+    "slower_than_own_baseline": "own",
+    "slower_than_parent": "parent",
+}
+"""What the head was slower than, by the code of the decision; the baseline otherwise."""
 
 _SLOWER = (Verdict.REGRESSED, Verdict.SLOWER_THAN_REPLACED)
 _NOT_RUN = (Verdict.CRASHED, Verdict.HUNG, Verdict.FAILED, Verdict.WRONG, Verdict.SKIPPED)
@@ -60,16 +67,15 @@ class Tracer:
             return record.plan is not None and verdict not in _NOT_RUN and not record.mutation_of
         return self._settings.trace == "regression" and verdict in _SLOWER
 
-    def trace(self, record: Record, work: Work, device: DeviceFacts, find_arms: Callable[[], list[Arm]]) -> Record:
-        """Return the record with its trace; whatever goes wrong is a note in it.
-
-        ``find_arms`` gives what is replayed, head first; it may raise ``KernelperfError``.
-        """
+    def trace(self, record: Record, work: Work, device: DeviceFacts) -> Record:
+        """Return the record with its trace; whatever goes wrong is a note in it."""
         subject = work.subject
         if subject is None:
             return record
+        head = Arm("head", subject.code, subject.plan)
+        arms = compared_arms(record.decision.code, head, work.arms)
         try:
-            trace = self._take(record, subject, device, find_arms)
+            trace = self._take(record, subject, device, arms)
         except (KernelperfError, OSError) as problem:
             trace = CaseTrace("", notes=(one_line(f"not traced: {problem}"),))
         except Exception as problem:  # a bug of ours must not look like a failing kernel
@@ -77,9 +83,7 @@ class Tracer:
             trace = CaseTrace("", notes=(one_line(words)[:MOST_WORDS],))
         return msgspec.structs.replace(record, trace=trace)
 
-    def _take(
-        self, record: Record, subject: Subject, device: DeviceFacts, find_arms: Callable[[], list[Arm]]
-    ) -> CaseTrace:
+    def _take(self, record: Record, subject: Subject, device: DeviceFacts, arms: tuple[Arm, ...]) -> CaseTrace:
         if self._taker is None:
             recorder = recorder_for(device, self._settings.rocprofv3, self._environment)
             environment = worker_environment(dict(self._environment))
@@ -89,7 +93,6 @@ class Tracer:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         case_file = folder / CASE_FILE
-        arms = tuple(find_arms())
         not_kept = ""
         try:
             write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)
@@ -116,21 +119,13 @@ def _remove(case_file: Path) -> str:
     return ""
 
 
-def compared_arms(
-    record: Record,
-    work: Work,
-    accepted_code: Callable[[BaselineCase], CodeObject],
-    replaced: Callable[[], Subject | None],
-) -> list[Arm]:
-    """Return the arms whose difference made the verdict: the head, and what it was compared with last."""
-    assert work.subject is not None
-    arms = [Arm("head", work.subject.code, work.subject.plan)]
-    if record.decision.verdict is Verdict.SLOWER_THAN_REPLACED:
-        other = replaced()
-        return arms if other is None else [*arms, Arm("replaced", other.code, other.plan)]
-    if work.accepted is None or record.decision.verdict is Verdict.IDENTICAL:
-        return arms
-    return [*arms, Arm("baseline", accepted_code(work.accepted), work.accepted.plan)]
+def compared_arms(code: str, head: Arm, timed: Mapping[str, Arm]) -> tuple[Arm, ...]:
+    """Return the arms whose difference made the verdict: the head, and what it was compared with.
+
+    ``code`` is the decision's; ``timed``: all arms that were, by name; where none was, the head stands alone.
+    """
+    against = timed.get(_AGAINST.get(code, BASELINE)) or timed.get(BASELINE)
+    return (head,) if against is None else (head, against)
 
 
 def folder_name(case: CaseId) -> str:

@@ -12,12 +12,13 @@ import stand_in_rocprofv3
 from guard_bench import SOURCE, Bench, slower
 
 from pytest_kernelperf.errors import KernelperfError
-from pytest_kernelperf.model import CaseId, Record, Verdict
+from pytest_kernelperf.measure.request import Arm
+from pytest_kernelperf.model import CaseId, CodeObject, Plan, Record, Verdict
 from pytest_kernelperf.replay import rocprofv3, taking
 from pytest_kernelperf.replay.case_file import StoredCase
 from pytest_kernelperf.replay.taking import Rocprofv3
 from pytest_kernelperf.session import tracing
-from pytest_kernelperf.session.tracing import folder_name, remove_stale
+from pytest_kernelperf.session.tracing import compared_arms, folder_name, remove_stale
 from pytest_kernelperf.settings import Trace
 
 
@@ -107,6 +108,27 @@ def test_a_variant_slower_than_what_it_replaces_is_traced_beside_that(bench: Ben
     assert [arm.kernels[0].name for arm in record.trace.arms] == ["other_kernel", "double_kernel"]
 
 
+@pytest.mark.parametrize(
+    ("code", "second"),
+    [
+        ("slower", "baseline"),
+        ("slower_than_replaced", "replaced"),
+        ("slower_than_own_baseline", "own"),
+        ("slower_than_parent", "parent"),
+        ("creep", "baseline"),
+    ],
+)
+def test_the_arms_are_those_of_the_decision(code: str, second: str) -> None:
+    """Claim: of all arms that were timed the head is shown beside the one that it was called slower than."""
+    head, *others = (
+        Arm(name, CodeObject(name, b"", {}), Plan(()))
+        for name in ("head", "baseline", "toolchain", "replaced", "own", "parent")
+    )
+    timed = {arm.name: arm for arm in others}
+    assert [arm.name for arm in compared_arms(code, head, timed)] == ["head", second]
+    assert compared_arms(code, head, {}) == (head,)
+
+
 @pytest.mark.parametrize("what", ["mutation", "wrong", "crashed"])
 def test_what_must_not_run_again_is_not_traced(bench: Bench, what: str) -> None:
     """Claim: mutations, wrong results and crashes are left alone even where everything is traced."""
@@ -129,10 +151,10 @@ def test_no_verdict_hears_of_a_profiler_that_fails(bench: Bench, misbehaviour: s
     assert msgspec.structs.replace(record, trace=None) == without
 
 
-@pytest.mark.parametrize("what", ["file", "baseline", "machine", "bug"])
+@pytest.mark.parametrize("what", ["file", "machine", "bug"])
 def test_what_fails_before_the_profiler_is_a_note_too(bench: Bench, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claim: an output folder that cannot be written to, an accepted binary that has gone, a machine that is not free
-    and a bug of ours are one note, and the verdict stands."""
+    """Claim: an output folder that cannot be written to, a machine that is not free and a bug of ours are one note,
+    and the verdict stands."""
     slow_down(bench)
     bench.settings = dataclasses.replace(bench.settings, trace="regression")
     guard = bench.guard()
@@ -143,9 +165,7 @@ def test_what_fails_before_the_profiler_is_a_note_too(bench: Bench, what: str, m
         def fail(*_: object) -> None:
             raise (ZeroDivisionError if what == "bug" else KernelperfError)(f"the {what} has gone")
 
-        name = "compared_arms" if what == "baseline" else "Taker"
-        module = "guard" if what == "baseline" else "tracing"
-        monkeypatch.setattr(f"pytest_kernelperf.session.{module}.{name}", fail)
+        monkeypatch.setattr(tracing, "Taker", fail)
     record = guard.check(bench.spec("plain"), bench.settings.case, "test_k.py")
     assert record.decision.verdict is Verdict.REGRESSED
     assert record.trace is not None
