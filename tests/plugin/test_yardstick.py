@@ -11,6 +11,7 @@ COMMIT = "a1" * 20
 SLOWER_PLAIN = "if (i < n) y[i] = factor * x[i];", "if (i < n) y[i] = x[i] * factor + 0.0f * i;"
 
 
+@pytest.mark.weekly
 def test_a_slowdown_is_not_hidden_by_editing_its_baseline_and_passes_once_accepted(
     stored: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
