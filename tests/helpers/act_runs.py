@@ -182,7 +182,7 @@ class Repository:
         self.runs += 1
         clone = self.folder / f"run-{self.runs}"
         self.git("clone", "--quiet", str(self.origin), str(clone), folder=self.folder)
-        self.git("checkout", "--quiet", "--detach", f"origin/{onto}" if onto else commit, folder=clone)
+        self.git("checkout", "--quiet", "--detach", self.git("rev-parse", onto or commit), folder=clone)
         if onto:
             self.git("merge", "--quiet", "--no-ff", "-m", f"Merge {commit}", commit, folder=clone)
         # act takes the repository's name from here; nothing is fetched any more.
