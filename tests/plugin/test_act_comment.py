@@ -64,7 +64,7 @@ def world(repository: Repository) -> Iterator[Any]:
 
 
 needs_comment = pytest.mark.skipif(
-    importlib.util.find_spec("pytest_kernelperf.commands.comment") is None, reason="kernelperf comment is not there"
+    importlib.util.find_spec("pytest_kernelperf.report.comment") is None, reason="kernelperf comment has no text yet"
 )
 
 
