@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("kernelperf_runner", reason="the runner's programs (.github/runner) are not beside these tests")
 
 from kernelperf_runner.api import MOST_PAGES, Api, Unreachable
-from kernelperf_runner.supervisor import Supervisor, waiting
+from kernelperf_runner.supervisor import POLL_S, Supervisor, waiting
 from runner_jobs import WORKFLOW, rules
 
 OURS, FORK = 186853002, 4711
@@ -95,7 +95,8 @@ class Box:
         return self.looks >= 0
 
     def kill(self) -> None:
-        self.looks = 0
+        if "start" in self.did:
+            self.looks = 0
         self._do("kill")
 
     def clear(self) -> None:
@@ -203,6 +204,30 @@ class TestAJob:
         assert serve(github, box)[0]
         assert github.posted == ["actions/runners/generate-jitconfig"]
         assert box.did == ["prepare", "start", "kill", "clear"]
+
+    def test_it_begins_with_a_clean_box_and_goes_on_after_what_went_wrong(self) -> None:
+        """A job that outlived its supervisor is ended; an answer that did not come is said, and asked for again."""
+        github, box = GitHub(run(1)), Box()
+        said: list[str] = []
+        rounds = iter([Unreachable("GitHub answered 502"), None])
+
+        def sleep(seconds: float) -> None:
+            if "start" in box.did:
+                github.runs.clear()  # it has its job
+                if seconds == POLL_S:
+                    raise KeyboardInterrupt
+
+        def pages(path: str, key: str = "", **query: str | int) -> list[dict[str, Any]]:
+            problem = next(rounds, None)
+            if problem is not None:
+                raise problem
+            return GitHub.pages(github, path, key, **query)
+
+        github.pages = pages  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            Supervisor(github, box, rules(), said.append, sleep).serve()
+        assert said[0] == "GitHub answered 502"
+        assert box.did[:4] == ["kill", "clear", "prepare", "start"]
 
     def test_nothing_waits_nothing_listens(self) -> None:
         """A box without work has no runner."""

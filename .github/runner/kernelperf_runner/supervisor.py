@@ -107,11 +107,12 @@ class Supervisor:
     sleep: Callable[[float], None] = time.sleep
 
     def serve(self) -> None:
-        """Serve jobs for ever. What goes wrong in one round is said, and the next one begins clean."""
+        """Serve jobs for ever, from a clean box on. What goes wrong in one round is said, and the next one begins."""
+        self.box.kill()
+        self.box.clear()
         while True:
             served = False
             try:
-                self.box.clear()
                 served = self.serve_once()
             except (Refusal, Unreachable, OSError) as problem:
                 self.say(str(problem))
