@@ -16,6 +16,7 @@ SHORT_HELP = {
     "calibrate": "Say how often unchanged code would be blamed here.",
     "drill": "Set each alarm off on purpose.",
     "ci": "Guard a commit in CI and report.",
+    "comment": "Post what a run found on its pull request.",
     "acceptance": "Look whether a maintainer accepts a commit.",
     "propose": "Open a pull request with measured baselines.",
     "watch": "Keep one issue that says how the box is.",

@@ -6,6 +6,7 @@ KernelperfError              one sentence: what was expected, what came, what to
 ├── RunFileError             a run file cannot be read
 ├── TraceError               a trace cannot be read, or two of them not be compared
 ├── ReplayError              a case's replay cannot be written, read or played
+├── GitHubError              GitHub's API refused, or could not be reached (``status`` holds its answer's)
 ├── RuntimeUnavailable       no usable HIP library, compiler or device
 ├── CompileError             the kernel's source does not compile (``log`` holds the compiler's words)
 ├── DeviceError              a HIP call failed
@@ -41,6 +42,14 @@ class TraceError(KernelperfError):
 
 class ReplayError(KernelperfError):
     """What replays a case cannot be written, is damaged, or is another device's."""
+
+
+class GitHubError(KernelperfError):
+    """GitHub's API refused something, or could not be reached; ``status`` is the answer's, 0 where there was none."""
+
+    def __init__(self, sentence: str, status: int = 0) -> None:
+        super().__init__(sentence)
+        self.status = status
 
 
 class RuntimeUnavailable(KernelperfError):

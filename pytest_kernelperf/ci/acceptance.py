@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pytest_kernelperf.ci.api import Repository
+from pytest_kernelperf.github.api import Repository
 from pytest_kernelperf.model import Frozen
 
 PREFIX = "slow-ok:"

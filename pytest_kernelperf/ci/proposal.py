@@ -13,9 +13,9 @@ from pathlib import Path
 from pytest_kernelperf.baseline.check import problems
 from pytest_kernelperf.baseline.entry import Baseline
 from pytest_kernelperf.baseline.store import BaselineStore, read_file
-from pytest_kernelperf.ci.api import Repository
 from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.errors import BaselineError, UsageError
+from pytest_kernelperf.github.api import Repository
 from pytest_kernelperf.model import Frozen
 from pytest_kernelperf.units import format_change, format_us
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pytest_kernelperf.ci.api import Repository
 from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.api import Repository
 from pytest_kernelperf.model import Frozen
 from pytest_kernelperf.report.run_file import read_run
 from pytest_kernelperf.report.summary import drift_lines

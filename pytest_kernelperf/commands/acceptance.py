@@ -12,9 +12,9 @@ from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import write_atomically
 from pytest_kernelperf.ci.acceptance import PREFIX, find_acceptance
 from pytest_kernelperf.ci.against import read_labels
-from pytest_kernelperf.ci.client import Client
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.client import Client
 
 
 @click.command

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from pytest_kernelperf.ci.checkout import Git
-from pytest_kernelperf.ci.client import Client
 from pytest_kernelperf.ci.proposal import Wish, check_words, compare_folders
 from pytest_kernelperf.ci.proposal import propose as open_pull_request
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError, UsageError
+from pytest_kernelperf.github.client import Client
 
 
 @click.command

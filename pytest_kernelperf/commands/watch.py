@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from pytest_kernelperf.ci.client import Client
 from pytest_kernelperf.ci.watch import look, report
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.client import Client
 
 
 @click.command

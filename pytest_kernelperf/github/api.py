@@ -1,4 +1,4 @@
-"""What CI's commands ask of GitHub's REST API."""
+"""What is asked of GitHub's REST API."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 
 class Repository(Protocol):
-    """One repository's API; paths are relative to ``repos/OWNER/NAME/``. All raise ``KernelperfError``."""
+    """One repository's API; paths are relative to ``repos/OWNER/NAME/``. All raise ``GitHubError``."""
 
     def get(self, path: str, **query: str | int) -> Any:
         """Return one answer."""
@@ -22,4 +22,12 @@ class Repository(Protocol):
 
     def patch(self, path: str, body: dict[str, Any]) -> Any:
         """Change something."""
+        ...
+
+
+class Storage(Repository, Protocol):
+    """A repository's API with the files that its runs have left."""
+
+    def download(self, path: str, limit_bytes: int) -> bytes:
+        """Return a file, of which no more than ``limit_bytes`` are read: one byte more says that there are more."""
         ...

@@ -1,0 +1,120 @@
+"""From a run's event to the pull request's comment: who is told what, and when nothing is."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pytest_kernelperf.errors import RunFileError
+from pytest_kernelperf.github.api import Storage
+from pytest_kernelperf.github.artifact import find_artifact, read_artifact
+from pytest_kernelperf.github.body import MAX_CHARACTERS, RUNNING, SHOWN, SUPERSEDED, Body, Mark
+from pytest_kernelperf.github.event import RunEvent
+from pytest_kernelperf.github.pull import Pull, find_pulls
+from pytest_kernelperf.github.sticky import Comment, find_comment, put_comment
+from pytest_kernelperf.model import Frozen, Run
+
+NO_RESULT = {
+    "cancelled": "The run was cancelled: nothing was measured.",
+    "action_required": "The run waits for a maintainer's approval: nothing was measured.",
+    "skipped": "The run was skipped: nothing was measured.",
+    "timed_out": "The run took too long and left no result: its log says where it was.",
+}
+
+
+class Links(Frozen, frozen=True):
+    """What a text may point to: ``commit`` is the measured one, ``head`` what the pull request is at."""
+
+    repository: str
+    server: str
+    commit: str
+    head: str
+    run_url: str
+    pull: int | None = None
+
+
+class Renderer(Protocol):
+    """Texts in Markdown, harmless whatever the run holds."""
+
+    def result(self, found: Run | str, links: Links) -> str:
+        """What a run found, or the sentence that says why nothing is shown."""
+        ...
+
+    def banner(self, state: str, links: Links) -> str:
+        """One paragraph above what an earlier run found, if anything."""
+        ...
+
+
+class Wish(Frozen, frozen=True):
+    """What the caller chose: artifacts that may hold the result, best first; who our comments are by."""
+
+    repository: str
+    server: str
+    artifacts: tuple[str, ...]
+    author: str
+
+
+def post(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer) -> str:
+    """Bring the comment up to the event; return what was done, or why nothing was, as a sentence.
+
+    Raises:
+        GitHubError: GitHub cannot be asked or told.
+    """
+    if event.kind != "pull_request":
+        return f"the run was for {event.kind}, not for a pull request: nothing is posted"
+    pulls = find_pulls(github, event)
+    if len(pulls) != 1:
+        found = "no open pull request comes" if not pulls else f"{len(pulls)} open pull requests come"
+        return f"{found} from the run's branch: nothing is posted"
+    pull = pulls[0]
+    earlier = find_comment(github, pull.number, wish.author)
+    if earlier is not None and earlier.body.mark.order > _mark(event).order:
+        return f"the comment on #{pull.number} shows a later run: nothing is posted"
+    body = _body(github, event, wish, renderer, pull, earlier)
+    if body is None:
+        return (
+            f"#{pull.number} is at {pull.head[:12]} by now, and the run was for {event.commit[:12]}: nothing is posted"
+        )
+    return put_comment(github, pull.number, wish.author, earlier, body)
+
+
+def _body(
+    github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, pull: Pull, earlier: Comment | None
+) -> Body | None:
+    """What the comment is to say; None: nothing."""
+    links = Links(wish.repository, wish.server, event.commit, pull.head, event.url, pull.number)
+    shown = earlier.body if earlier is not None else None
+    if pull.head != event.commit:
+        if shown is None or shown.mark.commit == pull.head:
+            return None
+        mark = Mark(shown.mark.run, shown.mark.attempt, SUPERSEDED, shown.mark.commit)
+        return Body(mark, renderer.banner(SUPERSEDED, links), shown.result)
+    kept = shown.result if shown is not None else ""
+    if not event.is_over:
+        return Body(_mark(event), renderer.banner(RUNNING, links), kept)
+    if event.conclusion == "skipped" and kept:
+        return Body(_mark(event), "", kept)
+    return Body(_mark(event), "", _result(github, event, wish, renderer, links))
+
+
+def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, links: Links) -> str:
+    found: Run | str
+    note = ""
+    try:
+        artifact = find_artifact(github, event, wish.artifacts)
+        if artifact is None:
+            found = NO_RESULT.get(event.conclusion, "The run left no result: its log says why.")
+        else:
+            name, archive = artifact
+            found = read_artifact(archive, event)
+            if name != wish.artifacts[0] and event.conclusion != "success":
+                note = f"The run ended as {event.conclusion} and timed nothing; what was checked without a GPU:\n\n"
+    except RunFileError as problem:
+        found = f"The result is not shown: {problem}."
+    text = note + renderer.result(found, links)
+    if len(text) > MAX_CHARACTERS - 1_000:
+        text = renderer.result("The result is longer than a comment may be: look at the run's summary.", links)
+    return text
+
+
+def _mark(event: RunEvent) -> Mark:
+    return Mark(event.run, event.attempt, SHOWN if event.is_over else RUNNING, event.commit)
