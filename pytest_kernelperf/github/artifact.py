@@ -1,7 +1,7 @@
 """A run's result out of its artifact, which whoever wrote the pull request may have filled with anything.
 
-Nothing is unpacked onto the disk, and one member alone is read: ``run.json``, with bounds. An archive that no run of ours
-makes is refused as a whole.
+Nothing is unpacked onto the disk, and one member alone is read: ``run.json``, with bounds. An archive that no run of
+ours makes is refused as a whole.
 """
 
 from __future__ import annotations

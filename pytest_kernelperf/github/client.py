@@ -131,7 +131,7 @@ class Client:
         for attempt in range(1, TRIES + 1):
             try:
                 with _OPENER.open(self._request(method, url, body, own), timeout=TIMEOUT_S) as answer:
-                    return _Answer(answer.read(limit_bytes + 1), answer.headers)
+                    return _Answer(_read(answer, limit_bytes), answer.headers)
             except urllib.error.HTTPError as problem:
                 with problem:
                     said = _message(problem.read(2000).decode("utf-8", "replace"))
@@ -179,6 +179,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def _read(answer: http.client.HTTPResponse, limit_bytes: int) -> bytes:
+    data = answer.read(limit_bytes + 1)
+    # read() with a size takes what came before the connection was lost for all there is.
+    length = answer.headers.get("Content-Length", "")
+    if length.isdigit() and len(data) < min(int(length), limit_bytes + 1):
+        raise http.client.IncompleteRead(data, int(length) - len(data))
+    return data
 
 
 def _with_query(path: str, query: Mapping[str, str | int]) -> str:

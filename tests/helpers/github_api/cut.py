@@ -23,12 +23,23 @@ OPERATIONS = {
     "": ("get",),
     "/actions/artifacts/{artifact_id}/{archive_format}": ("get",),
     "/actions/runners/generate-jitconfig": ("post",),
+    "/actions/runs": ("get",),
     "/actions/runs/{run_id}": ("get",),
+    "/actions/runs/{run_id}/cancel": ("post",),
+    "/actions/runs/{run_id}/force-cancel": ("post",),
+    "/actions/runs/{run_id}/jobs": ("get",),
     "/actions/runs/{run_id}/artifacts": ("get",),
     "/check-runs": ("post",),
     "/check-runs/{check_run_id}": ("get", "patch"),
     "/collaborators/{username}/permission": ("get",),
     "/commits/{commit_sha}/pulls": ("get",),
+    "/git/blobs": ("post",),
+    "/git/commits": ("post",),
+    "/git/commits/{commit_sha}": ("get",),
+    "/git/ref/{ref}": ("get",),
+    "/git/refs": ("post",),
+    "/git/refs/{ref}": ("patch",),
+    "/git/trees": ("post",),
     "/issues": ("get", "post"),
     "/issues/comments/{comment_id}": ("get", "patch", "delete"),
     "/issues/{issue_number}": ("get", "patch"),
@@ -36,6 +47,7 @@ OPERATIONS = {
     "/issues/{issue_number}/events": ("get",),
     "/issues/{issue_number}/labels": ("get", "post"),
     "/issues/{issue_number}/labels/{name}": ("delete",),
+    "/labels": ("post",),
     "/pulls": ("get", "post"),
     "/pulls/{pull_number}": ("get", "patch"),
 }
@@ -89,6 +101,8 @@ def _bare(value: Any, *, names: bool = False) -> Any:
         for key, item in value.items()
         if names or (key not in IDLE and not key.startswith("x-") and not (key == "content" and _no_json(item)))
     }
+    if kept.get("nullable") is True and isinstance(kept.get("enum"), list) and None not in kept["enum"]:
+        kept["enum"] = [*kept["enum"], None]  # what GitHub means, and OpenAPI 3.0.3 wants said
     if "responses" in kept:
         for answer in kept["responses"].values():
             if "$ref" not in answer:

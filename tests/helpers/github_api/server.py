@@ -10,13 +10,14 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from werkzeug.datastructures import Headers
 
+from github_api.call import Call, Refusal
 from github_api.description import Answer, Asked, Description
-from github_api.routes import ROUTES, Call, Refusal
-from github_api.world import Fault, World
+from github_api.routes import ROUTES
+from github_api.world import GONE, Fault, World
 
 OWN = "/_stand_in/"
 
@@ -123,7 +124,9 @@ class _ApiHandler(_Handler):
         fault = world.fault_for(self.command, self.path)
         if fault is not None and not fault.after:
             return _faulty(fault)
-        asked = Asked(self.command, self.path, {k.lower(): v for k, v in self.headers.items()}, body or None)
+        # A reference has slashes of its own, which GitHub takes and a pattern of its description does not.
+        target = re.sub(r"(?<=/git/)(refs?)/([^?]+)", lambda found: f"{found[1]}/{quote(found[2], '')}", self.path)
+        asked = Asked(self.command, target, {k.lower(): v for k, v in self.headers.items()}, body or None)
         try:
             status, payload, headers = self._served(asked)
         except Refusal as refusal:
@@ -137,7 +140,7 @@ class _ApiHandler(_Handler):
                 return 500, {"message": f"the stand-in's answer is wrong: {problem}"}, {}
         if fault is not None:
             return _faulty(fault)
-        return status, payload, {**headers, **self._rate_headers()}
+        return status, _as_it_is(payload), {**headers, **self._rate_headers()}
 
     def _served(self, asked: Asked) -> tuple[int, Any, dict[str, str]]:
         world, target = self.github.world, urlsplit(self.path)
@@ -196,6 +199,17 @@ class _ApiHandler(_Handler):
             "check_runs": world.check_runs,
         }
         self._send(200, json.dumps(shown[place]).encode(), {})
+
+
+def _as_it_is(payload: Any) -> Any:
+    """What the description does not know: a deleted fork is null."""
+    if isinstance(payload, list):
+        return [_as_it_is(item) for item in payload]
+    if isinstance(payload, dict) and isinstance(payload.get("head"), dict):
+        head = payload["head"]
+        if (head.get("repo") or {}).get("full_name") == GONE:
+            return {**payload, "head": {**head, "repo": None}}
+    return payload
 
 
 def _faulty(fault: Fault) -> tuple[int, Any, dict[str, str]]:

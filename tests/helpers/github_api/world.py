@@ -14,6 +14,9 @@ from typing import Any
 
 BOT = "github-actions[bot]"
 TOKEN = "ghs_stand_in"
+GONE = "gone/gone"
+"""The head repository of a pull request whose fork was deleted."""
+
 START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 
 
@@ -78,13 +81,18 @@ class Comment:
 
 @dataclass
 class Artifact:
-    """An artifact of a run; ``data`` is the archive's bytes, whatever they are."""
+    """An artifact of a run; ``data`` is the archive's bytes, whatever they are.
+
+    ``claimed_bytes``: the size that GitHub says it has, where a test would rather not make that much.
+    """
 
     id: int
     run_id: int
     name: str
     data: bytes
+    created_at: str
     expired: bool = False
+    claimed_bytes: int | None = None
 
 
 class World:
@@ -100,6 +108,11 @@ class World:
         self.runs: dict[int, dict[str, Any]] = {}
         self.artifacts: dict[int, Artifact] = {}
         self.check_runs: dict[int, dict[str, Any]] = {}
+        self.labels: dict[str, str] = {}
+        self.blobs: dict[str, bytes] = {}
+        self.trees: dict[str, list[dict[str, Any]]] = {}
+        self.commits: dict[str, dict[str, Any]] = {}
+        self.refs: dict[str, str] = {}
         self.faults: list[Fault] = []
         self.rate_left = 5000
         self._artifacts_folder = artifacts_folder
@@ -126,6 +139,24 @@ class World:
             head_repository=repository or self.repository, head_branch=branch, head_sha=sha, **fields
         )  # fmt: skip
 
+    def set_label(self, issue: Issue, name: str, by: str, description: str | None = None) -> None:
+        """Somebody sets a label, which is made if there is none of its name."""
+        self.labels.setdefault(name, "")
+        if description is not None:
+            self.labels[name] = description
+        if name not in issue.labels:
+            issue.labels.append(name)
+            self._keep_event(issue, "labeled", name, by)
+
+    def take_label(self, issue: Issue, name: str, by: str) -> None:
+        """Somebody takes a label off."""
+        issue.labels.remove(name)
+        self._keep_event(issue, "unlabeled", name, by)
+
+    def _keep_event(self, issue: Issue, event: str, name: str, by: str) -> None:
+        label = {"name": name, "color": "ededed"}
+        issue.events.append({"event": event, "label": label, "actor": by, "created_at": self.now()})
+
     def add_comment(self, issue: int, body: str, author: str = BOT) -> Comment:
         """Add a comment by anybody."""
         moment = self.now()
@@ -138,7 +169,7 @@ class World:
     ) -> Artifact:
         """Add an artifact: an archive's bytes, or files to make an archive of."""
         archive = data if isinstance(data, bytes) else zipped(data)
-        artifact = Artifact(self.next_id(), run_id, name, archive, expired)
+        artifact = Artifact(self.next_id(), run_id, name, archive, self.now(), expired)
         self.artifacts[artifact.id] = artifact
         return artifact
 
