@@ -132,8 +132,9 @@ class _ApiHandler(_Handler):
         except Refusal as refusal:
             status, payload, headers = refusal.status, refusal.body, {}
         answer = Answer(status, None if payload is None else json.dumps(payload).encode(), Headers(headers))
-        # 401 is nowhere in the description, and a redirect has no body that it could describe.
-        if status not in (401, 302) and "path not found" not in str(payload).lower():
+        # 401 and a spent limit are any operation's and described at few; a redirect has no body to describe.
+        told_everywhere = status in (401, 302) or (status == 403 and self.github.world.rate_left <= 0)
+        if not told_everywhere and "path not found" not in str(payload).lower():
             problem = description().answer_problem(asked, answer)
             if problem:
                 self.github.problems.append(f"the stand-in's answer to {self.command} {self.path}: {problem}")
