@@ -75,3 +75,17 @@ def repository(act_start: Path, tmp_path: Path) -> Iterator[act_runs.Repository]
     shutil.copytree(act_start / "origin", tmp_path / "origin")
     yield act_runs.Repository(tmp_path)
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+
+
+@pytest.fixture
+def world(repository: act_runs.Repository) -> Iterator[Any]:
+    """GitHub, as the workflows under act see it: the stand-in that is held to GitHub's own description of its API."""
+    server = pytest.importorskip("github_api.server")
+    world = pytest.importorskip("github_api.world").World(f"{act_runs.OWNER}/{act_runs.NAME}")
+    world.tokens[act_runs.TOKEN] = "github-actions[bot]"
+    world.permissions |= {"maintainer": "maintain", "triager": "triage"}
+    world.refs["refs/heads/main"] = repository.git("rev-parse", "main")
+    with server.GitHub(world) as github:
+        repository.api = github.url
+        yield world
+        assert github.problems == []

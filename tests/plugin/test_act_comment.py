@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import copy
 import importlib.util
-from collections.abc import Iterator
 from typing import Any
 
-import act_runs
 import pytest
-from act_github import BOT
 from act_runs import FILES, SLOWED, STRANGER, Finished, Repository, clock
 
 pytest.importorskip("kernelperf_runner", reason="the workflows are not beside these tests")
@@ -49,18 +46,6 @@ def comment(
             world.add_artifact(event["workflow_run"]["id"], place.name, packed)
     # Such a workflow runs on the default branch, whatever the run was for.
     return repository.run("workflow_run", event, repository.checkout("main"), "kernelperf-comment.yml")
-
-
-@pytest.fixture
-def world(repository: Repository) -> Iterator[Any]:
-    """GitHub, as the commenting workflow sees it: the stand-in that is held to GitHub's own description."""
-    server = pytest.importorskip("github_api.server")
-    world = pytest.importorskip("github_api.world").World(f"{act_runs.OWNER}/{act_runs.NAME}")
-    world.tokens[act_runs.TOKEN] = BOT
-    with server.GitHub(world) as github:
-        repository.api = github.url
-        yield world
-        assert github.problems == []
 
 
 needs_comment = pytest.mark.skipif(

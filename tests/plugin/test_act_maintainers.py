@@ -1,71 +1,58 @@
 """What maintainers do, under act: accepting a slower commit, baselines that move by review, a box that needs a look.
 
-GitHub's API is played (``act_github``), and the clock; the rest is as in ``test_act``.
+GitHub's API is the stand-in that is held to GitHub's description of it; the rest is as in ``test_act``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
-import act_runs
 import pytest
-from act_github import State, served
 from act_runs import FILES, SLOWED, Finished, Repository, clock
 
 
-@pytest.fixture
-def github(repository: Repository) -> Iterator[State]:
-    """GitHub's API, played, with pull request 7; jobs have a token for it."""
-    state = State()
-    state.refs["refs/heads/main"] = repository.git("rev-parse", "main")
-    with served(state, f"{act_runs.OWNER}/{act_runs.NAME}", act_runs.TOKEN) as url:
-        repository.api = url
-        yield state
-
-
 def accepted(
-    repository: Repository, github: State, *, by: str, sha: str = "", reason: str = "rounds correctly"
+    repository: Repository, world: Any, *, by: str, sha: str = "", reason: str = "rounds correctly"
 ) -> Finished:
     """A slower commit that somebody labels as accepted."""
     head = repository.commit(SLOWED, "Change", "change")
-    github.pulls[7] = {"number": 7, "head": {"sha": head}, "labels": []}
-    label = github.label(7, f"slow-ok:{sha or head}", reason, by)
+    label = {"name": f"slow-ok:{sha or head}"}
+    world.set_label(world.add_pull(number=7, branch="change", sha=head), label["name"], by, reason)
     payload = repository.payload(7, head, "change", "labeled", label=label, labels=[label])
     return repository.run("pull_request", payload, repository.checkout(head, "main"), times=clock(head=12.0))
 
 
 @pytest.mark.weekly
-def test_a_maintainer_accepts_a_slower_commit(repository: Repository, github: State) -> None:
+def test_a_maintainer_accepts_a_slower_commit(repository: Repository, world: Any) -> None:
     """By a label with its SHA and a reason; who set it is asked of GitHub."""
-    run = accepted(repository, github, by="maintainer")
+    run = accepted(repository, world, by="maintainer")
     assert "maintainer accepts commit" in run.text
     assert run.jobs == {"hosted": "success", "box": "success", "gate": "success"}, run.text
     assert run.verdicts() == {"scaled": "accepted"}
-    assert not github.denied
 
 
 @pytest.mark.weekly
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"by": "triager"}, "triager has the role read and may not accept a slowdown"),
+        ({"by": "triager"}, "triager has the role triage and may not accept a slowdown"),
         ({"by": "maintainer", "reason": ""}, "needs a reason"),
         ({"by": "maintainer", "sha": "b" * 40}, "nothing is accepted"),
     ],
     ids=["no right to", "no reason", "another commit"],
 )
-def test_nobody_else_does(repository: Repository, github: State, changed: dict[str, str], why: str) -> None:
+def test_nobody_else_does(repository: Repository, world: Any, changed: dict[str, str], why: str) -> None:
     """The commit is measured, and fails."""
-    run = accepted(repository, github, **changed)
+    run = accepted(repository, world, **changed)
     assert why in run.text
     assert run.jobs == {"hosted": "success", "box": "failure", "gate": "failure"}, run.text
 
 
 @pytest.mark.weekly
-def test_baselines_of_a_commit_are_proposed_as_a_pull_request(repository: Repository, github: State) -> None:
+def test_baselines_of_a_commit_are_proposed_as_a_pull_request(repository: Repository, world: Any) -> None:
     """Measured on the box, checked and committed by a hosted job; a second pull request never touches main."""
     sha = repository.commit(SLOWED, "A correctness fix that costs time")
-    github.refs["refs/heads/main"] = sha
+    world.refs["refs/heads/main"] = sha
     inputs = {"sha": sha, "reason": "a fix, $(touch ran) @all"}
     payload = {
         "inputs": inputs,
@@ -76,49 +63,48 @@ def test_baselines_of_a_commit_are_proposed_as_a_pull_request(repository: Reposi
         "workflow_dispatch", payload, repository.checkout("main"), "kernelperf-baselines.yml", clock(head=12.0)
     )
     assert run.jobs == {"measure": "success", "propose": "success"}, run.text
-    (pull,) = github.pulls.values()
-    assert "scale: scaled at 64 tokens: 10.00 → 12.00 us (+20 %)" in pull["body"]
-    assert "@all" not in pull["body"]
-    commit = github.commits[github.refs[f"refs/heads/{pull['head']}"]]
+    (pull,) = world.issues.values()
+    assert "scale: scaled at 64 tokens: 10.00 → 12.00 us (+20 %)" in pull.body
+    assert "@all" not in pull.body
+    commit = world.commits[world.refs[f"refs/heads/{pull.head_branch}"]]
     assert commit["parents"] == [sha]
-    paths = {entry["path"] for entry in github.trees[commit["tree"]]}
+    paths = {entry["path"] for entry in world.trees[commit["tree"]]}
     assert all(path.startswith("baselines/scripted-cpu-") for path in paths)
     assert any(path.endswith("/scale.json") for path in paths)
-    assert github.refs["refs/heads/main"] == sha
-    assert not github.denied
+    assert world.refs["refs/heads/main"] == sha
 
 
 @pytest.mark.weekly
 def test_a_merge_that_changed_instructions_proposes_its_baselines_and_another_does_not(
-    repository: Repository, github: State
+    repository: Repository, world: Any
 ) -> None:
     """So that an improvement is not lost unseen, and nobody is asked about nothing."""
     for files, jobs in (({"README.md": "x"}, {"measure": "success"}),
                         (SLOWED, {"measure": "success", "propose": "success"})):  # fmt: skip
         sha = repository.commit(files, "Merge")
-        github.refs["refs/heads/main"] = sha
+        world.refs["refs/heads/main"] = sha
         own = repository.payload(7, sha, "main")["repository"]
         payload = {"repository": own, "ref": "refs/heads/main", "before": "0" * 40, "after": sha}
         times = clock(head=7.0)
         run = repository.run("push", payload, repository.checkout(sha), "kernelperf-baselines.yml", times)
         assert run.jobs == jobs, run.text
-        assert len(github.pulls) == (files is SLOWED)
-    assert "10.00 → 7.00 us (-30 %)" in github.pulls[1]["body"]
+        assert len(world.issues) == (files is SLOWED)
+    assert "10.00 → 7.00 us (-30 %)" in world.issues[1].body
 
 
 @pytest.mark.weekly
 @pytest.mark.parametrize("sha", ["main", "a" * 39, "a" * 40, "$(touch ran)"])
-def test_only_a_commit_of_main_is_measured_for_baselines(repository: Repository, github: State, sha: str) -> None:
+def test_only_a_commit_of_main_is_measured_for_baselines(repository: Repository, world: Any, sha: str) -> None:
     """In full; anything else ends the job before it is used."""
     payload = {"inputs": {"sha": sha, "reason": "x"}, "ref": "refs/heads/main",
                "repository": repository.payload(7, "a" * 40, "main")["repository"]}  # fmt: skip
     run = repository.run("workflow_dispatch", payload, repository.checkout("main"), "kernelperf-baselines.yml")
     assert run.jobs == {"measure": "failure"}, run.text
-    assert not github.pulls
+    assert not world.issues
 
 
 @pytest.mark.weekly
-def test_a_machine_that_moved_opens_an_issue_that_closes_when_it_is_well(repository: Repository, github: State) -> None:
+def test_a_machine_that_moved_opens_an_issue_that_closes_when_it_is_well(repository: Repository, world: Any) -> None:
     """The accepted code, timed again. The drill is cut to one alarm here: it has tests of its own, of minutes."""
     workflow = repository.origin / ".github/workflows/kernelperf-watch.yml"
     drill = "scripts/action drill --cases 1 kernels"
@@ -133,8 +119,7 @@ def test_a_machine_that_moved_opens_an_issue_that_closes_when_it_is_well(reposit
     for times, state in ((clock(head=12.0, baseline=12.0), "open"), (clock(), "closed")):
         run = repository.run("schedule", payload, repository.checkout("main"), "kernelperf-watch.yml", times)
         assert run.jobs["report"] == "success", run.text
-        (issue,) = github.issues.values()
-        assert issue["state"] == state, run.text
-        assert ("the machine moved" in issue["body"]) == (state == "open") or state == "closed"
-    assert [comment["issue"] for comment in github.comments.values()] == [issue["number"]]
-    assert not github.denied
+        (issue,) = world.issues.values()
+        assert issue.state == state, run.text
+        assert ("the machine moved" in issue.body) == (state == "open") or state == "closed"
+    assert [comment.issue for comment in world.comments.values()] == [issue.number]
