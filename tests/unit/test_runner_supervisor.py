@@ -330,3 +330,30 @@ class TestTheApi:
         answers["answer"] = lambda query: (200, [{}] * 100)
         with pytest.raises(Unreachable, match=f"more than {MOST_PAGES} pages"):
             Api("o/r", "secret", url).pages("issues/1/events")
+
+
+def test_the_supervisor_and_githubs_own_description_of_its_api_agree() -> None:
+    """Its requests and what it reads are those that GitHub publishes; a labelled fork is served, another is not."""
+    server = pytest.importorskip("github_api.server", reason="the stand-in needs openapi-core")
+    world = pytest.importorskip("github_api.world").World("Codertocat/Hello-World")
+    job = {"status": "queued", "labels": ["self-hosted", "gfx1151"]}
+    fork = {"event": "pull_request", "path": WORKFLOW, "status": "queued", "head_branch": "fix", "head_sha": HEAD,
+            "head_repository": "stranger/Hello-World", "jobs": [job]}  # fmt: skip
+    world.runs[1] = fork
+    with server.GitHub(world) as github:
+        api = Api(world.repository, next(iter(world.tokens)), github.url)
+        box_rules = rules({"repository": {"full_name": world.repository, "id": 1 + sum(world.repository.encode())}})
+        said: list[str] = []
+        box = Box()
+        box.prepare = lambda configuration: box.did.append("prepare")  # type: ignore[method-assign]
+        supervisor = Supervisor(api, box, box_rules, said.append, lambda seconds: None)
+        assert not supervisor.serve_once()
+        assert world.runs[1]["conclusion"] == "cancelled"
+        assert "no approver has labelled" in said[0]
+        world.runs[2] = fork | {"status": "queued", "conclusion": None}
+        pull = world.add_pull("stranger/Hello-World", "fix", HEAD, number=7)
+        world.set_label(pull, f"perf-ok:{HEAD}", "approver")
+        assert supervisor.serve_once()
+        assert said[-1] == f"run 2 may have this box: approver let commit {HEAD} run"
+        assert box.did == ["prepare", "start", "kill", "clear"]
+        assert github.problems == []
