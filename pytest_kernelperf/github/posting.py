@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
-from pytest_kernelperf.errors import RunFileError
+from pytest_kernelperf.errors import GitHubError, RunFileError
 from pytest_kernelperf.github.api import Storage
 from pytest_kernelperf.github.artifact import find_artifact, read_artifact
 from pytest_kernelperf.github.body import MAX_CHARACTERS, RUNNING, SHOWN, SUPERSEDED, Body, Mark
@@ -61,12 +63,14 @@ def post(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer) -> st
     """
     if event.kind != "pull_request":
         return f"the run was for {event.kind}, not for a pull request: nothing is posted"
-    pulls = find_pulls(github, event)
+    with _as_described():
+        pulls = find_pulls(github, event)
     if len(pulls) != 1:
         found = "no open pull request comes" if not pulls else f"{len(pulls)} open pull requests come"
         return f"{found} from the run's branch: nothing is posted"
     pull = pulls[0]
-    earlier = find_comment(github, pull.number, wish.author)
+    with _as_described():
+        earlier = find_comment(github, pull.number, wish.author)
     if earlier is not None and earlier.body.mark.order > _mark(event).order:
         return f"the comment on #{pull.number} shows a later run: nothing is posted"
     body = _body(github, event, wish, renderer, pull, earlier)
@@ -100,7 +104,8 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
     found: Run | str
     note = ""
     try:
-        artifact = find_artifact(github, event, wish.artifacts)
+        with _as_described():
+            artifact = find_artifact(github, event, wish.artifacts)
         if artifact is None:
             found = NO_RESULT.get(event.conclusion, "The run left no result: its log says why.")
         else:
@@ -114,6 +119,15 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
     if len(text) > MAX_CHARACTERS - 1_000:
         text = renderer.result("The result is longer than a comment may be: look at the run's summary.", links)
     return text
+
+
+@contextmanager
+def _as_described() -> Iterator[None]:
+    """Something between here and GitHub may answer in its place, and leave out what GitHub never does."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as problem:
+        raise GitHubError(f"an answer is not as GitHub describes it ({type(problem).__name__}: {problem})") from problem
 
 
 def _mark(event: RunEvent) -> Mark:

@@ -121,6 +121,13 @@ class TestOneComment:
         place.ends(9, SECOND)
         assert place.said() == "result of cccc"
 
+    def test_what_is_said_of_the_latest_commit_is_not_superseded_by_an_older_ones_run(self, place: Place) -> None:
+        """A label may start a run for a commit that is pushed over meanwhile."""
+        place.pull.head_sha = SECOND
+        place.ends(7, SECOND)
+        assert "is at cccccccccccc by now" in place.ends(8, FIRST)
+        assert place.said() == "result of cccc"
+
     def test_with_no_comment_yet_a_superseded_result_makes_none(self, place: Place) -> None:
         """There is nothing that it could mark as old."""
         place.pull.head_sha = SECOND
@@ -221,6 +228,19 @@ class TestWhichPullRequest:
         assert "2 open pull requests" in place.ends()
         place.post(pulls=(second.number,))
         assert [one.issue for one in place.world.comments.values()] == [second.number]
+
+    def test_more_pull_requests_than_were_asked_for_are_sorted_out(self, place: Place) -> None:
+        """GitHub leaves a filter out that it does not understand."""
+        everything = json.dumps(place.client.pages("pulls")).encode()
+        place.world.faults.append(Fault(200, path="pulls", body=everything))
+        assert "no open pull request" in place.ends(branch="another")
+
+    def test_an_answer_without_what_it_must_have_is_said_so(self, place: Place) -> None:
+        """Something between here and GitHub may answer in its place."""
+        for body in (b'[{"number": 1}]', b"[7]", b'[{"head": null}]'):
+            place.world.faults.append(Fault(200, path="pulls", body=body))
+            with pytest.raises(GitHubError, match="is not as GitHub describes it"):
+                place.ends()
 
     def test_a_branch_may_be_called_anything(self, place: Place) -> None:
         """It is a value, not a part of an address."""
