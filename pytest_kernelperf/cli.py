@@ -17,6 +17,8 @@ SHORT_HELP = {
     "drill": "Set each alarm off on purpose.",
     "ci": "Guard a commit in CI and report.",
     "comment": "Post what a run found on its pull request.",
+    "summary": "Add a run to the job's summary.",
+    "annotations": "Point at failing kernels in the job's log.",
     "acceptance": "Look whether a maintainer accepts a commit.",
     "propose": "Open a pull request with measured baselines.",
     "watch": "Keep one issue that says how the box is.",

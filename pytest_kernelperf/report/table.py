@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from tabulate import tabulate
 
+from pytest_kernelperf.report.markdown import cell, inert
 from pytest_kernelperf.report.view import RATE, KernelTable, TableView
 
 Format = Literal["plain", "github"]
@@ -16,13 +16,13 @@ _RIGHT = {"tokens", "bytes moved", "GB/s", RATE}
 
 def render_tables(view: TableView, form: Format = "plain") -> str:
     """Return all tables of a run: ``plain`` for the terminal, ``github`` for Markdown."""
-    parts = [view.device, *(_render(table, form) for table in view.tables)]
+    parts = [inert(view.device) if form == "github" else view.device, *(_render(table, form) for table in view.tables)]
     return "\n\n".join(parts) + "\n"
 
 
 def _render(table: KernelTable, form: Format) -> str:
-    title = f"### {escaped(table.kernel)}" if form == "github" else table.kernel
-    rows = [[escaped(cell) if form == "github" else cell for cell in row.cells] for row in table.rows]
+    title = f"### {inert(table.kernel)}" if form == "github" else table.kernel
+    rows = [[cell(text) if form == "github" else text for text in row.cells] for row in table.rows]
     text = tabulate(
         rows,
         headers=table.columns,
@@ -31,10 +31,5 @@ def _render(table: KernelTable, form: Format) -> str:
         disable_numparse=True,
     )
     bullet = "- " if form == "github" else "  "
-    notes = [f"{bullet}{escaped(note) if form == 'github' else note}" for note in table.notes]
+    notes = [f"{bullet}{inert(note) if form == 'github' else note}" for note in table.notes]
     return "\n".join([title, "", *(line.rstrip() for line in text.splitlines()), *([""] if notes else []), *notes])
-
-
-def escaped(text: str) -> str:
-    """Text of a stranger's file inside Markdown: no cell ends early, no tag, link, picture or code begins."""
-    return re.sub(r"[\\|`\[\]]", r"\\\g<0>", text).replace("<", "&lt;").replace("@", "&#64;")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report.detail import needs_details, render_details
+from pytest_kernelperf.report.markdown import fenced, inert
 from pytest_kernelperf.report.summary import drift_lines, headline, next_commands
-from pytest_kernelperf.report.table import Format, escaped, render_tables
+from pytest_kernelperf.report.table import Format, render_tables
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.report.traced import render_traced
 from pytest_kernelperf.report.view import view_of
@@ -24,10 +25,12 @@ def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder
     """
     detail = render_details(run, warnings_only=not details, traced=form == "plain", folder=folder)
     if detail and form == "github":
-        detail = f"```text\n{detail.replace('```', chr(39) * 3)}```\n"
+        detail = fenced(detail, "text") + "\n"
     traces = "\n".join(_traces(run, form, folder))
     drift = "".join(f"{_placed(line, place, form)}\n" for place, line in enumerate(drift_lines(run)))
-    closing = "\n".join([headline(run), *next_commands(run)]) + "\n"
+    closing = (
+        "\n".join(inert(line) if form == "github" else line for line in (headline(run), *next_commands(run))) + "\n"
+    )
     return "\n".join(part for part in (render_tables(view_of(run), form), detail, traces, drift, closing) if part)
 
 
@@ -46,5 +49,5 @@ def _traces(run: Run, form: Format, folder: str) -> Iterator[str]:
 def _placed(line: str, place: int, form: Format) -> str:
     """A paragraph's line: the first stands out, in Markdown as a warning."""
     if form == "github":
-        return f"> **Warning:** {escaped(line)}" if place == 0 else f"> {escaped(line)}"
+        return f"> **Warning:** {inert(line)}" if place == 0 else f"> {inert(line)}"
     return f"warning: {line}" if place == 0 else f"  {line}"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from tabulate import tabulate
 
-from pytest_kernelperf.report.table import Format, escaped
+from pytest_kernelperf.report.markdown import cell, inert
+from pytest_kernelperf.report.table import Format
 from pytest_kernelperf.trace.comparison import without_arguments
 from pytest_kernelperf.trace.record import (
     Device,
@@ -77,7 +78,7 @@ def render_trace_comparison(comparison: TraceComparison, form: Format = "plain")
     columns = ("kernel", "calls A", "calls B", "median A us", "median B us", "change", "workgroups A", "workgroups B")
     parts.append(_table(columns, rows, form) if rows else "Neither has a kernel with a time that can be believed.")
     for side, summary in (("A", a), ("B", b)):
-        parts += [f"{side}: {escaped(_busy(one)) if form == 'github' else _busy(one)}" for one in summary.timelines]
+        parts += [f"{side}: {inert(_busy(one)) if form == 'github' else _busy(one)}" for one in summary.timelines]
     return "\n\n".join(parts) + "\n"
 
 
@@ -113,7 +114,7 @@ def _starved(kernels: Sequence[KernelSummary], device: Device) -> str:
 
 def _timeline(timeline: Timeline, names: dict[str, str], form: Format) -> list[str]:
     busy = _busy(timeline)
-    parts = [escaped(busy) if form == "github" else busy]
+    parts = [inert(busy) if form == "github" else busy]
     rows = [
         (
             names[one.before],
@@ -174,12 +175,12 @@ def short_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _title(text: str, form: Format) -> str:
-    return f"### {escaped(text)}" if form == "github" else text
+    return f"### {inert(text)}" if form == "github" else text
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], form: Format) -> str:
     text = tabulate(
-        [[escaped(cell) for cell in row] for row in rows] if form == "github" else rows,
+        [[cell(text) for text in row] for row in rows] if form == "github" else rows,
         headers=columns,
         tablefmt="github" if form == "github" else "simple",
         colalign=["left" if column in LEFT else "right" for column in columns],

@@ -14,7 +14,8 @@ from tabulate import tabulate
 from pytest_kernelperf import units
 from pytest_kernelperf.model import CaseTrace, Record, TracedArm, TracedKernel
 from pytest_kernelperf.report.lane import shorten
-from pytest_kernelperf.report.table import Format, escaped
+from pytest_kernelperf.report.markdown import cell, inert
+from pytest_kernelperf.report.table import Format
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.report.trace import short_names, workgroups_text
 
@@ -41,10 +42,11 @@ def render_traced(record: Record, form: Format = "plain", folder: str = "") -> s
     head = []
     if trace.arms:
         origin = one_line(trace.origin)
+        origin = inert(origin) if form == "github" else origin
         head = [f"traced times ({origin}) say why, not by how much: recording makes them longer, gaps above all"]
     if form == "github":
-        listed = "\n".join(f"- {escaped(name)}: {escaped(text)}" for name, text in facts)
-        parts = [f"#### {escaped(one_line(str(record.case)))}", *head, _table(trace, form), listed]
+        listed = "\n".join(f"- {inert(name)}: {inert(text)}" for name, text in facts)
+        parts = [f"#### {inert(one_line(str(record.case)))}", *head, _table(trace, form), listed]
         return "\n\n".join(filter(None, parts)) + "\n"
     width = max((len(name) for name, _ in facts), default=0)
     lines = [*head, *(f"  {line}" for line in _table(trace, form).splitlines())]
@@ -63,7 +65,7 @@ def _table(trace: CaseTrace, form: Format) -> str:
     if not rows:
         return ""
     text = tabulate(
-        [[escaped(cell) for cell in row] for row in rows] if form == "github" else rows,
+        [[cell(text) for text in row] for row in rows] if form == "github" else rows,
         headers=COLUMNS,
         tablefmt="github" if form == "github" else "simple",
         colalign=["left" if column in LEFT else "right" for column in COLUMNS],

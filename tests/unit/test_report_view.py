@@ -137,7 +137,7 @@ def test_a_strangers_text_cannot_paint_the_terminal_or_break_a_table() -> None:
     for text in (render_run(run), render_run(run, "github")):
         assert not set(text) & {"\x1b", "\x07", "\x9b", "\r", "\u202e"}
     row = next(line for line in render_tables(view_of(run), "github").splitlines() if "a?" in line)
-    assert "\\|c&lt;img>?&#64;d" in row
+    assert "\\|c&lt;img&gt;?@\u200bd" in row
 
 
 def test_a_failures_message_names_its_case_once() -> None:

@@ -211,7 +211,7 @@ def test_markdown_keeps_a_strangers_name_in_its_cell(tmp_path: Path, capsys: pyt
     """A kernel's name cannot end its cell, begin a tag, picture or code, or paint the terminal."""
     path = write_rocpd(tmp_path / "a.db", [Process([Dispatch("a|<b>\x1b![`x`](//x.y)z", 1000, 2000)])])
     out = run(capsys, path, "--markdown")[1]
-    assert "| a\\|&lt;b>?!\\[\\`x\\`\\](//x.y)z |" in out
+    assert "| a\\|&lt;b&gt;?\\!\\[\\`x\\`\\](//x.y)z |" in out
 
 
 def test_perfettos_file_holds_each_kernel_on_its_track(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,126 @@
+"""What stands beside a comment's table: what was not measured, what is new, the yardstick's changes, the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from pytest_kernelperf import units
+from pytest_kernelperf.model import BaselineEdit, CaseId, Record, Run
+from pytest_kernelperf.report.change import NEW, UNMEASURED, Group
+from pytest_kernelperf.report.markdown import code, inert
+from pytest_kernelperf.report.opening import MOST_NAME, case_name, sentence_of
+from pytest_kernelperf.report.view import view_of
+
+MOST_NAMES, MOST_LINES, MOST_FACT = 5, 20, 300
+
+
+def not_shown_lines(shown: Sequence[tuple[Group, Record]], kernels: bool) -> Iterator[str]:
+    """Yield who could not be measured and who has nothing to be compared with, a line each."""
+    unmeasured = [record for group, record in shown if group is UNMEASURED]
+    if unmeasured:
+        names = _names(case_name(record, kernels) for record in unmeasured)
+        yield f"- ⚠️ **Not measured** ({units.format_count(len(unmeasured))}): {names}: {sentence_of(unmeasured[0])}"
+    new = [record for group, record in shown if group is NEW]
+    if new:
+        names = _names(case_name(record, kernels) for record in new)
+        yield (
+            f"- 🆕 **New, without a baseline** ({units.format_count(len(new))}): {names}. Nothing guards "
+            f"{'it' if len(new) == 1 else 'them'} until a baseline is stored, which is proposed after the merge."
+        )
+
+
+def blame_lines(run: Run, commit: str) -> Iterator[str]:
+    """Yield what a reviewer should know of the yardstick: edited, renamed, gone, accepted, what will be proposed."""
+    if run.commit and commit and run.commit != commit:
+        yield f"- ⚠️ The run file says that it measured {code(run.commit, 40)}, not this commit."
+    renamed = [record for record in run.records if record.renamed_from is not None]
+    yield from _listed(
+        [f"{_case(r.case)} was {_case(r.renamed_from)}" for r in renamed if r.renamed_from is not None],
+        "🔤 **Renamed**, held against the old name's baseline",
+    )
+    yield from _listed(
+        [
+            f"{_case(r.case)} by {inert(r.accepted.by, MOST_NAME)}: {inert(r.accepted.reason, MOST_FACT)}"
+            for r in run.records
+            if r.accepted is not None
+        ],
+        "☑️ **Accepted as slower**, for this commit alone",
+    )
+    yield from _listed(
+        [
+            f"{_case(r.case)}: {units.describe_change(r.creep.change_ratio)} since {inert(r.creep.since, 40)}, in "
+            f"{units.format_counted(len(r.creep.steps), 'accepted step')}, where "
+            f"{units.format_tolerance(r.creep.allowed_ratio)} are allowed"
+            for r in run.records
+            if r.creep is not None and r.creep.exceeded
+        ],
+        "🐌 **Accepted steps add up**",
+    )
+    blame = run.blame
+    if blame is None:
+        return
+    yield from _listed(
+        [_edit(edit) for edit in blame.edits], "📏 **This change edits baselines**; it was not judged by them"
+    )
+    yield from _listed(
+        [_case(case) for case in blame.vanished], "🗑️ **No test has any more** what a baseline, or the parent, has"
+    )
+    if blame.acceptance is not None and blame.acceptance.refused:
+        yield f"- ⚠️ **The acceptance has no effect**: {inert(blame.acceptance.refused, MOST_FACT)}"
+    yield from _listed([inert(one, MOST_FACT) for one in blame.parent_problems], "⚠️ **Not compared with the parent**")
+    yield from _listed(
+        [
+            f"{_case(one.case)} ({one.why}): {units.format_us(one.old_us)} → {units.format_us(one.new_us)} us"
+            for one in blame.proposals
+        ],
+        "📌 **Baselines to be proposed** after the merge",
+    )
+
+
+def environment_lines(run: Run) -> Iterator[str]:
+    """Yield what it was measured on, a fact a line."""
+    yield f"- {inert(view_of(msgspec.structs.replace(run, records=(), curves=())).device, MOST_FACT)}"
+    device = run.device
+    power = f"{units.format_number(device.power_limit_w)} W" if device.power_limit_w is not None else ""
+    facts = [
+        ("HIP", device.hip_version), ("driver", device.driver), ("compiler", device.compiler),
+        ("firmware", device.firmware), ("clocks", device.clock_policy), ("power limit", power),
+        *sorted(run.environment.items()),
+        *((f"setting {name}", text) for name, text in sorted(run.settings.items())),
+    ]  # fmt: skip
+    yield from (f"- {inert(name, MOST_NAME)}: {inert(text, MOST_FACT)}" for name, text in facts if text)
+    if run.drift is not None and not run.drift.moved and not run.drift.reason:
+        yield f"- the machine: {units.describe_change(run.drift.change_ratio)} than when the baselines were stored"
+
+
+def _edit(edit: BaselineEdit) -> str:
+    times = f"{units.format_us(edit.old_us)} → {units.format_us(edit.new_us)} us"
+    code_is = {True: ", holds this very code", False: ", holds other code than this", None: ""}[edit.same_code]
+    reason = f": {inert(edit.reason, MOST_FACT)}" if edit.reason else ""
+    return f"{_case(edit.case)} {edit.kind} in {inert(edit.file, MOST_NAME)}, {times}{code_is}{reason}"
+
+
+def _case(case: CaseId) -> str:
+    name = f"{inert(case.kernel, MOST_NAME)} {inert(case.variant, MOST_NAME)}"
+    return f"{name} at {units.format_counted(case.tokens, 'token')}"
+
+
+def _listed(items: Sequence[str], title: str) -> Iterator[str]:
+    """A title with its count; its items below it, the first of many."""
+    if not items:
+        return
+    count = f" ({units.format_count(len(items))})" if len(items) > 1 else ""
+    if len(items) == 1:
+        yield f"- {title}: {items[0]}"
+        return
+    shown = [f"  - {item}" for item in items[:MOST_LINES]]
+    more = [f"  - … {units.format_count(len(items) - MOST_LINES)} more"] if len(items) > MOST_LINES else []
+    yield "\n".join([f"- {title}{count}:", *shown, *more])
+
+
+def _names(names: Iterator[str]) -> str:
+    found = list(names)
+    more = f" and {units.format_count(len(found) - MOST_NAMES)} more" if len(found) > MOST_NAMES else ""
+    return ", ".join(found[:MOST_NAMES]) + more
