@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from pathlib import Path
 
 import click
 
-from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError, RunFileError, UsageError
 from pytest_kernelperf.github.body import RUNNING, SHOWN, SUPERSEDED, Body, Mark
 from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.github.event import read_event
-from pytest_kernelperf.github.posting import Links, Wish, post
+from pytest_kernelperf.github.posting import Wish, post
 from pytest_kernelperf.model import Run
+from pytest_kernelperf.report.comment import Links, is_commit, render_banner, render_comment
 from pytest_kernelperf.report.run_file import read_run
 
 NOT_POSTED = 3
@@ -65,15 +64,10 @@ class _Markdown:
     """The texts (``github.posting.Renderer``)."""
 
     def result(self, found: Run | str, links: Links) -> str:
-        if isinstance(found, str):
-            return plain(found)
-        counts = Counter(record.decision.verdict.value for record in found.records)
-        return ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+        return render_comment(found, links)
 
     def banner(self, state: str, links: Links) -> str:
-        if state == RUNNING:
-            return f"⏳ Measuring {links.commit[:12]}."
-        return f"Superseded: this is not about {links.head[:12]}, the latest commit."
+        return render_banner(state, links)
 
 
 def _preview(run_file: Path | None, state: str) -> str:
@@ -85,7 +79,7 @@ def _preview(run_file: Path | None, state: str) -> str:
         found = read_run(run_file)
     except RunFileError as problem:
         found = f"The result is not shown: {problem}."
-    commit = (isinstance(found, Run) and found.commit) or UNKNOWN
+    commit = found.commit if isinstance(found, Run) and is_commit(found.commit) else UNKNOWN
     variable = os.environ.get
     server, repository = variable("GITHUB_SERVER_URL") or "https://github.com", variable("GITHUB_REPOSITORY") or ""
     run = variable("GITHUB_RUN_ID") or ""

@@ -14,6 +14,7 @@ from pytest_kernelperf.github.event import RunEvent
 from pytest_kernelperf.github.pull import Pull, find_pulls
 from pytest_kernelperf.github.sticky import Comment, find_comment, put_comment
 from pytest_kernelperf.model import Frozen, Run
+from pytest_kernelperf.report.comment import Links
 
 NO_RESULT = {
     "cancelled": "The run was cancelled: nothing was measured.",
@@ -21,17 +22,6 @@ NO_RESULT = {
     "skipped": "The run was skipped: nothing was measured.",
     "timed_out": "The run took too long and left no result: its log says where it was.",
 }
-
-
-class Links(Frozen, frozen=True):
-    """What a text may point to: ``commit`` is the measured one, ``head`` what the pull request is at."""
-
-    repository: str
-    server: str
-    commit: str
-    head: str
-    run_url: str
-    pull: int | None = None
 
 
 class Renderer(Protocol):

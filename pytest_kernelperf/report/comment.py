@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Frozen, Record, Run
@@ -51,13 +50,13 @@ def render_comment(found: Run | str, links: Links, most: int = MOST_CHARACTERS, 
     return fitted(list(_parts(found, links)), most, size)
 
 
-def render_banner(state: Literal["running", "superseded"] | str, links: Links) -> str:
+def render_banner(state: str, links: Links) -> str:
     """Return the paragraph above an earlier result, or above nothing: what is measured now, or what it is not about."""
     run = f" ([run]({links.run_url}))" if links.run_url else ""
     if state == "running":
         below = "What stands below, if anything, is of an earlier commit."
         return f"> ⏳ **Measuring** {_commit(links.commit, links)}{run}. {below}"
-    head = f" {_commit(links.head, links)}" if _SHA.fullmatch(links.head) and links.head != links.commit else ""
+    head = f" {_commit(links.head, links)}" if is_commit(links.head) and links.head != links.commit else ""
     return f"> ↩️ **Superseded**: this is of {_commit(links.commit, links)}, not of the latest commit{head}."
 
 
@@ -72,7 +71,7 @@ def _parts(run: Run, links: Links) -> Iterator[Part]:
     yield Part("", tuple(not_shown_lines(shown, kernels)), weight=1)
     yield _table("", shown, weight=2)
     yield Part("", tuple(_sentences(run, shown, kernels)), noun="sentence", weight=4)
-    yield Part("", tuple(blame_lines(run, links.commit)), noun="note", weight=1)
+    yield Part("", tuple(blame_lines(run, links.commit if is_commit(links.commit) else "")), noun="note", weight=1)
     yield Part("", tuple(f"> {'⚠️ ' if not place else ''}{inert(line)}" for place, line in enumerate(drift_lines(run))))
     if folded:
         yield _table(_folded(folded), folded, foot="\n</details>", weight=6)
@@ -115,8 +114,8 @@ def _actions(run: Run, shown: Sequence[tuple[change.Group, Record]], links: Link
     if not failing:
         return
     lines = [f"# see it again\n{select_command(failing[0][1])}"]
-    commit = links.commit or run.commit
-    if _SHA.fullmatch(commit) and any(group in _ACCEPTABLE for group, _ in failing):
+    commit = links.commit if is_commit(links.commit) else run.commit
+    if is_commit(commit) and any(group in _ACCEPTABLE for group, _ in failing):
         label = f"slow-ok:{commit}"
         pull = f"{links.pull} " if links.pull is not None else ""
         lines.append(
@@ -145,20 +144,25 @@ def _sentences(run: Run, shown: Sequence[tuple[change.Group, Record]], kernels: 
 
 def _footer(run: Run | None, links: Links) -> str:
     said = []
-    commit = links.commit or (run.commit if run is not None else "")
-    if _SHA.fullmatch(commit):
+    commit = links.commit if is_commit(links.commit) or run is None else run.commit
+    if is_commit(commit):
         said.append(f"measured {_commit(commit, links)}")
     if run is not None:
         parent = run.blame.parent_commit if run.blame is not None else ""
-        said += [f"against {_commit(parent, links)}"] if _SHA.fullmatch(parent) else []
+        said += [f"against {_commit(parent, links)}"] if is_commit(parent) else []
         said.append(f"pytest-kernelperf {inert(run.tool_version, 40)}, {inert(run.started_at, 40)}")
     said += [f"[the run]({links.run_url})"] if links.run_url else []
     return f"<sub>{' · '.join(said)}</sub>" if said else ""
 
 
+def is_commit(sha: str) -> bool:
+    """Return whether a text is a commit's full SHA; zeros stand for one that is not known."""
+    return _SHA.fullmatch(sha) is not None and sha != "0" * 40
+
+
 def _commit(sha: str, links: Links) -> str:
     """A commit as a link, where it is one and the repository is known."""
-    if not _SHA.fullmatch(sha) or sha == "0" * 40:
+    if not is_commit(sha):
         return "a commit"
     shown = code(sha[:SHOWN_SHA])
     return f"[{shown}]({links.server}/{links.repository}/commit/{sha})" if links.repository else shown

