@@ -15,6 +15,7 @@ SHORT_HELP = {
     "doctor": "Say whether the guard can run here.",
     "calibrate": "Say how often unchanged code would be blamed here.",
     "drill": "Set each alarm off on purpose.",
+    "plans": "Export the code of all cases as one file.",
     "ci": "Guard a commit in CI and report.",
     "comment": "Post what a run found on its pull request.",
     "summary": "Add a run to the job's summary.",

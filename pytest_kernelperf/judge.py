@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from pytest_kernelperf import cause, reason
+from pytest_kernelperf import cause, parentage, reason
 from pytest_kernelperf.model import (
     Accepted,
     CaseId,
@@ -25,6 +25,7 @@ from pytest_kernelperf.model import (
     StoredComparison,
     Verdict,
 )
+from pytest_kernelperf.parentage import Parentage
 from pytest_kernelperf.stats.agreement import Finding, find
 from pytest_kernelperf.stats.cycles import is_clocks_doing
 
@@ -66,7 +67,8 @@ class Evidence(Frozen, frozen=True):
         starved_expected: why the case is expected to be starved; empty where it is not.
         for_target: ``fills`` were counted for the target that the project names, not for the device at hand.
         profilers: profilers found loaded or asked for in the environment.
-        identical: instructions, plan and inputs equal the baseline's.
+        identical: instructions, plan and inputs equal the baseline's, and nothing else asks for a measurement.
+        is_baselines: they equal the baseline's, and head is timed beside the parent's code alone.
         contended_by: who used the device in the last measurement.
         spoiled: why the last measurement's samples must not be used (outputs that were finite and are not any more, a
             timer that gave no times); ``spoiled_code`` says which it is.
@@ -92,6 +94,7 @@ class Evidence(Frozen, frozen=True):
         own: head against that entry's code; None where it was not measured.
         own_problem: why it could not be.
         accepted: a maintainer's acceptance of this commit's slowdown, where there is one for the case.
+        parent: what the parent's code of the case is to this one; None where no parent was given.
     """
 
     case: CaseId
@@ -130,6 +133,8 @@ class Evidence(Frozen, frozen=True):
     own_differs: bool = False
     own: Comparison | None = None
     own_problem: str = ""
+    is_baselines: bool = False
+    parent: Parentage | None = None
 
 
 SLOWER_THAN_OWN = "slower_than_own_baseline"
@@ -158,7 +163,9 @@ def needs_timing(evidence: Evidence) -> bool:
 
 def notes_of(evidence: Evidence) -> tuple[str, ...]:
     """What a reader should know beside the verdict, one sentence each."""
-    notes = []
+    notes: list[str] = []
+    if evidence.parent is not None:
+        notes.extend(parentage.notes_of(evidence.parent, has_baseline=evidence.has_baseline))
     starved = any(fill.starved for fill in evidence.fills)
     # A device with few compute units is easily filled; that an expectation is out of date shows on the target alone.
     if evidence.failure is None and evidence.starved_expected and evidence.fills and (starved or evidence.for_target):
@@ -239,8 +246,22 @@ def _decide_mutation(evidence: Evidence) -> Decision:
 
 
 def _decide_from_timing(evidence: Evidence) -> Decision:
+    """Decide, with what cannot be shown of the parent's own code excused: the change did not touch it."""
+    decision = _decide_measured(evidence)
+    parent = evidence.parent
+    if parent is None or not parent.is_same:
+        return decision
+    # Nothing else of the change waits to be compared: neither a baseline that it brings, nor what the case replaces.
+    alone = not evidence.own_differs and parent.replaced_is_parents
+    excused = decision.verdict is Verdict.UNDECIDED or (decision.code == "busy" and alone)
+    return parentage.excuse(decision) if excused else decision
+
+
+def _decide_measured(evidence: Evidence) -> Decision:
+    parent = evidence.parent
     if evidence.contended_by:
-        if not evidence.has_baseline and evidence.update_reason is None:
+        beside = parent is not None and parent.is_beside
+        if not evidence.has_baseline and evidence.update_reason is None and not beside:
             # There is nothing to compare with and nothing will be stored, so the time would only have been shown.
             return Decision(Verdict.NEW, False, "new_untimed", reason.new_untimed(evidence.contended_by))
         return Decision(Verdict.INVALID, True, "busy", reason.busy(evidence.contended_by, evidence.tries))
@@ -250,22 +271,56 @@ def _decide_from_timing(evidence: Evidence) -> Decision:
     if evidence.time_us is None or not 0 < evidence.time_us < math.inf:
         return Decision(Verdict.INVALID, True, "no_samples", reason.NO_SAMPLES)
     comparison, replaced = evidence.comparison, evidence.replaced
-    if comparison is not None and is_slower(comparison):
+    if parent is not None and (decision := parentage.decide_slower(parent, evidence.dwell_s)) is not None:
+        return decision
+    mains = _mains(evidence)
+    if comparison is not None and is_slower(comparison) and not mains:
         return _decide_slower(comparison, evidence)
     stored = evidence.stored
-    if comparison is None and stored is not None and stored.slower:
+    if comparison is None and stored is not None and stored.slower and not mains:
         return Decision(Verdict.REGRESSED, True, "slower_than_stored", cause.stored_alone(stored, evidence.unplayable))
-    if replaced is not None and is_slower(replaced):
+    replaced_is_mains = parent is not None and parent.is_same and parent.replaced_is_parents
+    if replaced is not None and is_slower(replaced) and not replaced_is_mains:
         against = f"{evidence.replaced_variant or 'the variant'}, which it replaces"
         if is_clocks_doing(replaced) and not evidence.dwell_s:
             return Decision(Verdict.INVALID, True, "clock", cause.clock(replaced, against))
         return Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", reason.slower(replaced, against))
     if evidence.own_differs and (decision := _decide_own(evidence)) is not None:
         return decision
+    open_beside = parentage.decide_open(parent) if parent is not None else None
+    if open_beside is not None and open_beside.fails:
+        return open_beside
+    if parent is not None and mains:
+        return parentage.decide_mains(parent, mains)
+    passing = _decide_passing(evidence)
+    if replaced is not None and is_slower(replaced):
+        said = reason.slower(replaced, f"{evidence.replaced_variant or 'the variant'}, which it replaces")
+        return parentage.excuse(Decision(Verdict.SLOWER_THAN_REPLACED, True, "slower_than_replaced", said))
+    return passing if open_beside is None or passing.fails else open_beside
+
+
+def _mains(evidence: Evidence) -> str:
+    """How much slower than its baseline a case is that was so before the change; empty for any other."""
+    comparison, stored, parent = evidence.comparison, evidence.stored, evidence.parent
+    if parent is None or not parentage.is_mains(parent):
+        return ""
+    if comparison is not None:
+        return reason.slower(comparison, "the baseline") if is_slower(comparison) else ""
+    slower = stored is not None and stored.slower
+    return cause.stored_alone(stored, evidence.unplayable) if stored is not None and slower else ""
+
+
+def _decide_passing(evidence: Evidence) -> Decision:
+    """Decide a case that is slower than nothing that it is held against."""
+    comparison, parent = evidence.comparison, evidence.parent
     if not evidence.has_baseline:
+        if parent is not None and parent.comparison is not None:
+            return parentage.decide_new(parent)
         return Decision(Verdict.NEW, False, "new", reason.NEW)
+    if evidence.is_baselines and parent is not None and parent.comparison is not None:
+        return parentage.decide_baselines(parent)
     if comparison is None:
-        return _decide_without_replay(stored, evidence.unplayable)
+        return _decide_without_replay(evidence.stored, evidence.unplayable)
     verdict = verdict_of(comparison)
     if verdict is Verdict.IMPROVED and is_clocks_doing(comparison):
         return Decision(Verdict.UNDECIDED, False, "clock", cause.clock(comparison))
@@ -306,6 +361,8 @@ def _decide_slower(comparison: Comparison, evidence: Evidence) -> Decision:
         if not evidence.dwell_s:
             return Decision(Verdict.INVALID, True, "clock", cause.clock(comparison))
         return Decision(Verdict.REGRESSED, True, "slower_by_power", cause.slower_by_power(comparison))
+    if evidence.parent is not None and evidence.parent.comparison is not None:
+        return parentage.decide_creep(evidence.parent, comparison)
     said = reason.slower(comparison, "the baseline")
     if evidence.toolchain_is_head:
         sentence = f"{said}; {cause.toolchain_is_head(evidence.toolchain_change)}"
@@ -315,8 +372,7 @@ def _decide_slower(comparison: Comparison, evidence: Evidence) -> Decision:
 
 def _decide_undecided(comparison: Comparison, evidence: Evidence) -> Decision:
     """Warn where a slowdown of twice the tolerance is ruled out, else fail; noise that is left explains it."""
-    allowed = max(comparison.tolerance_ratio - 1, comparison.floor_us / comparison.against_us)
-    bounded = comparison.high_ratio is not None and comparison.high_ratio < 1 + 2 * allowed
+    bounded = reason.is_bounded(comparison)
     left = cause.noise_left(evidence.noise)
     if comparison.processes < comparison.needed:
         code = "too_few_processes"

@@ -24,6 +24,13 @@ from pytest_kernelperf.model import Frozen
 NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 """pytest's own variable: no plugin is loaded but those that are named with -p."""
 
+AS_INSTALLED = (
+    "-c",
+    "import sys; sys.path[:] = [folder for folder in sys.path if folder]; import pytest; sys.exit(pytest.main())",
+)
+"""pytest as its console script is: without the current folder on the path, so that a tree which holds this very
+package (ours does) is not imported instead of the installed one."""
+
 _MAX_OUTPUT_BYTES = 4 * 1024 * 1024
 _INTERRUPT_GRACE_S = 30.0
 _DRAIN_S = 0.2
@@ -84,6 +91,7 @@ def run_pytest(
     environment: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
     timeout_s: float | None = None,
+    program: Sequence[str] = ("-m", "pytest"),
 ) -> Finished:
     """Run pytest with our plugin, serially, and wait for its end.
 
@@ -94,13 +102,14 @@ def run_pytest(
         environment: variables laid over this process's.
         on_line: called with each line that the run writes to the descriptor that ``KERNELPERF_SAY`` names.
         timeout_s: after so many seconds it is stopped.
+        program: what makes Python pytest.
 
     Raises:
         KernelperfError: it did not end in time.
         KeyboardInterrupt, SystemExit: as they come; the run was given time to clear up, and is gone.
     """
     command = [
-        *(sys.executable, "-m", "pytest"),
+        *(sys.executable, *program),
         *plugin_arguments(),
         *arguments,
         *serial_arguments(),

@@ -29,10 +29,15 @@ from pytest_kernelperf.units import (
     format_tolerance,
 )
 
-IDENTICAL = "instructions, launch plan and inputs are the baseline's: nothing to time"
+IDENTICAL_CODE = "instructions, launch plan and inputs are the baseline's"
+IDENTICAL = f"{IDENTICAL_CODE}: nothing to time"
 UNTIMED = "right and not starved; not timed and not compared, as --kernelperf-untimed asks"
 NEW = "no baseline on this device yet: store one with --update-baselines=REASON"
 NO_SAMPLES = "not measured: no positive, finite sample was taken; run again and look at the worker's log"
+NOT_COMPARED_WITH_PARENT = (
+    "not proven: the parent's code is another, but nothing was measured against it; run again, or leave "
+    "--kernelperf-parent out"
+)
 NOT_COMPARED = (
     "not proven: there is a baseline, but nothing was measured against it; run again, or replace it with "
     "--update-baselines=REASON"
@@ -192,7 +197,19 @@ _OPENINGS = {
 }
 
 
-def undecided(comparison: Comparison, code: str, bounded: bool, left: Sequence[Noise] = ()) -> str:
+def is_bounded(comparison: Comparison) -> bool:
+    """Whether a slowdown of twice what is allowed is ruled out."""
+    allowed = max(comparison.tolerance_ratio - 1, comparison.floor_us / comparison.against_us)
+    return comparison.high_ratio is not None and comparison.high_ratio < 1 + 2 * allowed
+
+
+def undecided(
+    comparison: Comparison,
+    code: str,
+    bounded: bool,
+    left: Sequence[Noise] = (),
+    against: str = "the baseline",
+) -> str:
     """The samples prove neither a slowdown beyond the tolerance nor its absence."""
     said = (
         f"{comparison.slower} say slower, {comparison.not_slower} not slower, of "
@@ -205,7 +222,7 @@ def undecided(comparison: Comparison, code: str, bounded: bool, left: Sequence[N
         else "a slowdown of twice the tolerance is not ruled out: not proven"
     )
     seen = "".join(f"; {one.sentence}" for one in left)
-    what = f"{opening}: {changed(comparison, 'the baseline')}, {said}, {allowed(comparison)}{seen}; {ending}"
+    what = f"{opening}: {changed(comparison, against)}, {said}, {allowed(comparison)}{seen}; {ending}"
     return f"{what}; {remedy(would_decide(comparison))}"
 
 

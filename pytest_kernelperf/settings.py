@@ -69,6 +69,7 @@ class Settings:
     ``selection``: what the user chose cases with, as it is typed: ``kernels -k moe``.
     ``own_baselines``: the project's own, where ``baselines`` are those of the commit that it is measured against.
     ``new_limit_days``: a case that is declared for longer fails without a baseline; None: it may stay new.
+    ``parent``: the exported code of the commit that the change is merged into.
     ``acceptance``: a maintainer's, of this commit's slowdowns.
     ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
@@ -96,6 +97,7 @@ class Settings:
     acceptance: Acceptance | None = None
     own_baselines: Path | None = None
     new_limit_days: int | None = None
+    parent: Path | None = None
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -187,6 +189,7 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         rocprofv3=root / text["kernelperf_rocprofv3"] if text["kernelperf_rocprofv3"] else None,
         new_limit_days=_new_limit(option("kernelperf_new_limit_days"), text["kernelperf_new_limit_days"]),
         acceptance=_acceptance(option("kernelperf_accept"), root),
+        parent=_parent(option),
     )
 
 
@@ -249,6 +252,18 @@ def _foreign_baselines(option: Callable[[str], Any]) -> Path | None:
             f"--kernelperf-baselines: there is no folder {folder}: name one, an empty one for no baselines"
         )
     return folder
+
+
+def _parent(option: Callable[[str], Any]) -> Path | None:
+    """The plans of the parent commit, which decide nothing where baselines are updated."""
+    given = option("kernelperf_parent")
+    if given is None:
+        return None
+    if option("kernelperf_update") is not None or option("kernelperf_extend"):
+        raise UsageError(
+            "--kernelperf-parent names code that a change is judged by: leave it out where baselines are updated"
+        )
+    return Path(str(given)).absolute()
 
 
 def _acceptance(option: object, root: Path) -> Acceptance | None:

@@ -36,7 +36,9 @@ def steps_of(case: BaselineCase) -> tuple[AcceptedStep, ...]:
 
 def accepted_ratio(record: Record) -> float | None:
     """New / old time where the two were timed side by side; None where they were not."""
-    return next((found.change_ratio for found in record.comparisons if found.against == "baseline"), None)
+    return next(
+        (found.change_ratio for found in record.comparisons if (found.arm, found.against) == ("head", "baseline")), None
+    )
 
 
 def creep_of(case: BaselineCase, allowed: float, further_ratio: float | None = None) -> Creep | None:

@@ -32,9 +32,6 @@ def _has(command: str) -> bool:
     return importlib.util.find_spec(f"pytest_kernelperf.commands.{command}") is not None
 
 
-_HAS_PLANS = _has("plans")
-
-
 @dataclass(frozen=True)
 class Job:
     """One job's wishes.
@@ -116,11 +113,7 @@ def _options(
         # A commit without baselines has none: those of the change must not take their place.
         (yardstick / job.baselines).mkdir(parents=True, exist_ok=True)
         options.append(f"--kernelperf-baselines={yardstick / job.baselines}")
-    if (
-        parent is not None
-        and _HAS_PLANS
-        and (plans := _plans(job, parent, scratch / "parent.plans", environment, arguments))
-    ):
+    if parent is not None and (plans := _plans(job, parent, scratch / "parent.plans", environment, arguments)):
         options.append(f"--kernelperf-parent={plans}")
     if job.acceptance:
         file = scratch / "acceptance.json"

@@ -24,6 +24,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--kernelperf-baselines", metavar="DIR", help="the baselines of the commit that is measured against"
     )
+    group.addoption(
+        "--kernelperf-parent", metavar="FILE", help="the code of the commit that it is merged into (kernelperf plans)"
+    )
     group.addoption("--kernelperf-new-limit-days", metavar="N", help="fail what stays without a baseline for longer")
     group.addoption("--kernelperf-accept", metavar="FILE", help="a maintainer's acceptance of this commit's slowdowns")
     group.addoption("--kernelperf-full", action="store_true", help="time cases too whose instructions did not change")

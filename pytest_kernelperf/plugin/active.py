@@ -8,16 +8,18 @@ from typing import Any
 
 import pytest
 
+from pytest_kernelperf.baseline.exported import read_export
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
-from pytest_kernelperf.plugin.collection import CASE_SETTINGS
+from pytest_kernelperf.plugin.collection import CASE_SETTINGS, COMPARISONS
 from pytest_kernelperf.plugin.curve_item import CURVE, CurveItem, arrange, cases_of_curves
 from pytest_kernelperf.plugin.display import Display
 from pytest_kernelperf.plugin.office import Office
 from pytest_kernelperf.plugin.termination import Termination
 from pytest_kernelperf.report.detail import failure_text
+from pytest_kernelperf.session.parent import GATING
 from pytest_kernelperf.session.timing import check_settings
 from pytest_kernelperf.settings import read_settings
 
@@ -32,11 +34,13 @@ def activate(config: pytest.Config) -> None:
     """
     try:
         settings = read_settings(config.getoption, config.getini, config.rootpath)
-        check_settings(settings.case)
-        config.stash[CASE_SETTINGS] = settings.case
+        gating = 1 if settings.parent is None else GATING
+        check_settings(settings.case, gating)
+        config.stash[CASE_SETTINGS], config.stash[COMPARISONS] = settings.case, gating
+        parent = None if settings.parent is None else read_export(settings.parent)
     except KernelperfError as error:
         raise pytest.UsageError(str(error)) from None
-    config.pluginmanager.register(Active(Office(config, settings), config), "kernelperf-active")
+    config.pluginmanager.register(Active(Office(config, settings, parent), config), "kernelperf-active")
 
 
 class Checker:

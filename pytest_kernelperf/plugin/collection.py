@@ -15,6 +15,8 @@ from pytest_kernelperf.settings import CaseSettings, case_settings
 KNOWN_CASES = pytest.StashKey[dict[str, dict[str, list[tuple[str, int]]]]]()
 # The run's case settings, which a marker's keywords lay themselves over; not there where nothing is guarded.
 CASE_SETTINGS = pytest.StashKey[CaseSettings]()
+# How many comparisons a case may fail by, which share the error that it is allowed.
+COMPARISONS = pytest.StashKey[int]()
 
 
 def parametrize(metafunc: pytest.Metafunc) -> None:
@@ -28,20 +30,21 @@ def parametrize(metafunc: pytest.Metafunc) -> None:
         specs = list(list_cases(kernel))
         if not kernel.variants:
             raise UsageError(f"kernel {kernel.name} has no variants: state one with @kernel.variant")
-        _check(case_settings(metafunc.config.stash.get(CASE_SETTINGS, CaseSettings()), marks[0].kwargs))
+        settings = case_settings(metafunc.config.stash.get(CASE_SETTINGS, CaseSettings()), marks[0].kwargs)
+        _check(settings, metafunc.config.stash.get(COMPARISONS, 1))
         _note(metafunc, kernel, specs)
     except UsageError as error:
         raise pytest.Collector.CollectError(f"{metafunc.definition.nodeid}: {error}") from None
     metafunc.parametrize("kernelperf", [pytest.param(spec, id=spec.item_name) for spec in specs], indirect=True)
 
 
-def _check(settings: CaseSettings) -> None:
+def _check(settings: CaseSettings, comparisons: int) -> None:
     """Refuse what could never reject, before anything is timed."""
     if settings.blocks is not None:
         # Imported here: collecting without guarding needs none of it.
         from pytest_kernelperf.session.timing import check_settings
 
-        check_settings(settings)
+        check_settings(settings, comparisons)
 
 
 def _marked_kernel(metafunc: pytest.Metafunc, marks: list[pytest.Mark]) -> Kernel:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from pytest_kernelperf.baseline.check import problems
+from pytest_kernelperf.baseline.exported import Export
 from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec
@@ -41,7 +42,8 @@ class Office:
     commands that run pytest themselves, ``kernelperf calibrate`` and ``kernelperf drill``.
     """
 
-    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, parent: Export | None = None) -> None:
+        """``parent``: the code of the commit that the change is merged into."""
         self.settings = settings
         self.progress = ProgressLog()
         self.run: Run | None = None
@@ -49,6 +51,7 @@ class Office:
         self._config = config
         self.judge: Judge | None = None
         self.wrap: Callable[[Workers], Workers] = lambda workers: workers
+        self._parent = parent
         self._store = open_store(settings)
         self._shelf = Shelf(settings.out)
         self._collected: set[str] = set()
@@ -75,7 +78,13 @@ class Office:
             # What xdist's other workers do beside a measurement disturbs it like anybody else's work.
             renames = Renames(self._store, self.known_cases, self._config.rootpath)
             self.judge = open_guard(
-                self.settings, self._store, os.getpid(), self.progress, wrap=self.wrap, renames=renames
+                self.settings,
+                self._store,
+                os.getpid(),
+                self.progress,
+                wrap=self.wrap,
+                renames=renames,
+                parent=self._parent,
             )
         settings = self._case_settings(item)
         keep = self._shelf.put if self.settings.update_reason is not None else None
@@ -207,7 +216,7 @@ class Office:
             drift = drift_since_stored(records, device, self._environment, self._store) if self._device else None
             curves = [curve for _, curve in sorted(self._curves.items()) if curve.change_ratio is not None]
             commit = measured_commit(process_environment())
-            blame = blame_of(self.settings, records, self._store, device.key, self.known_cases, commit)
+            blame = blame_of(self.settings, records, self._store, device.key, self.known_cases, commit, self._parent)
             self.run = build_run(
                 self.settings, device, self._environment, records, self._started, drift, curves, commit, blame
             )

@@ -94,6 +94,8 @@ def _numbers(record: Record) -> Iterator[tuple[str, str]]:
         yield "time", f"{units.format_time(record.time_us)} in {record.mode} mode{cold}{stored}"
     for comparison in (*record.comparisons, *([record.toolchain] if record.toolchain else ())):
         yield from _comparison(comparison)
+    if record.parent is not None:
+        yield "parent", one_line(record.parent.sentence)
     if any(fill.starved for fill in record.fills):
         yield "workgroups/CUs", fills_text(record.fills)
     yield from _samples(record)

@@ -152,9 +152,12 @@ def _fill(fill: LaunchFill) -> str:
 
 
 def deciding_comparison(record: Record) -> Comparison | None:
-    """The comparison that the verdict rests on: with the replaced variant where that failed, else the baseline's."""
+    """The comparison that the verdict rests on: what the decision names, else the baseline's, else the parent's."""
+    found = {c.against: c for c in record.comparisons if c.arm == "head"}
     wanted = "replaced" if record.decision.verdict is Verdict.SLOWER_THAN_REPLACED else "baseline"
-    return next((c for c in record.comparisons if (c.arm, c.against) == ("head", wanted)), None)
+    if record.decision.code in ("slower_than_parent", "open_beside_parent"):
+        wanted = "parent"
+    return found.get(wanted) or (found.get("parent") if wanted == "baseline" else None)
 
 
 def change_text(comparison: Comparison | None) -> str:

@@ -11,6 +11,7 @@ import msgspec
 from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Noise
+from pytest_kernelperf.session.parent import GATING, BesideParent
 from pytest_kernelperf.session.recording import Work
 from pytest_kernelperf.session.subject import Subject
 from pytest_kernelperf.session.timing import (
@@ -76,16 +77,20 @@ class Comparing:
         arms = [Arm("head", subject.code, subject.plan), Arm("baseline", accepted_code, accepted.plan)]
         if work.recompiled is not None:
             arms.append(Arm("toolchain", work.recompiled, accepted.plan))
+        if work.parent is not None:
+            arms.append(work.parent)
         timed = replace(_timed(work, subject, arms, self._tries), mode=accepted.mode)
-        policy = policy_of(work.settings, self._facts.runtime)
+        policy = policy_of(work.settings, self._facts.runtime, 1 if work.parent is None else GATING)
         schedule = schedule_of(work.settings, policy)
+        beside = BesideParent(policy, schedule, asked=work.parent is not None)
         work.taken = taken = Taken()
         look: Look | None = first_look(schedule, work.settings.processes if self._thorough else 1)
         while look is not None:
             self._start(look.processes)
             self._timer.take(taken, timed, look)
             self._note(work, taken, compare_taken(taken, "head", "baseline", policy, look, schedule))
-            look = next_look(work.evidence.comparison, look, schedule)
+            look = beside.next_look(work.evidence.comparison, taken, look)
+        beside.note(work, taken)
         work.evidence = msgspec.structs.replace(
             work.evidence,
             stored=compare_with_stored(taken, accepted, policy),
@@ -107,6 +112,22 @@ class Comparing:
         self._note(work, taken, None)
         stored = compare_with_stored(taken, accepted, policy, "head")
         work.evidence = msgspec.structs.replace(work.evidence, stored=stored, unplayable=unplayable)
+
+    def compare_parent(self, work: Work, subject: Subject) -> None:
+        """Time head beside the parent's code alone: there is no baseline, or it is head's own code."""
+        assert work.parent is not None
+        timed = _timed(work, subject, [Arm("head", subject.code, subject.plan), work.parent], self._tries)
+        policy = policy_of(work.settings, self._facts.runtime)
+        schedule = schedule_of(work.settings, policy)
+        beside = BesideParent(policy, schedule, asked=True)
+        work.taken = taken = Taken()
+        look: Look | None = first_look(schedule, work.settings.processes if self._thorough else 1)
+        while look is not None:
+            self._start(look.processes)
+            self._timer.take(taken, timed, look)
+            self._note(work, taken, None)
+            look = beside.next_look(None, taken, look)
+        beside.note(work, taken)
 
     def compare_own(self, work: Work, subject: Subject, code: CodeObject, own: BaselineCase) -> None:
         """Time head beside the entry that the change brings, as beside the accepted one."""

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from pytest_kernelperf import reason
 from pytest_kernelperf.model import Accepted, Comparison, CurveRecord, Decision, Mode, Record, Verdict
+from pytest_kernelperf.parentage import MAIN_CREEP
 from pytest_kernelperf.report.curve import curve_reason, too_few_sizes
 from pytest_kernelperf.stats.agreement import Finding
 from pytest_kernelperf.stats.curve import FEWEST_SIZES, Curve, find_curve
@@ -85,13 +86,22 @@ def _with_decision(
     return replace(record, decision=Decision(Verdict.REGRESSED, True, "curve_slower", sentence))
 
 
+def _is_mains(record: Record) -> bool:
+    """Whether the change did nothing to a case's slowdown."""
+    same = record.parent is not None and record.parent.state == "identical"
+    return same or record.decision.code == MAIN_CREEP
+
+
 def _pooled(records: Sequence[Record]) -> list[tuple[Record, Comparison]]:
     """Records with their comparison, by size, in the mode that most of them have: modes are never pooled."""
     timed = [
         (record, comparison)
         for record in sorted(records, key=lambda record: record.case.tokens)
         for comparison in record.comparisons
-        if comparison.against == "baseline" and not record.decision.fails and not record.mutation_of
+        if (comparison.arm, comparison.against) == ("head", "baseline")
+        and not record.decision.fails
+        and not record.mutation_of
+        and not _is_mains(record)
     ]
     modes = Counter(comparison.mode for _, comparison in timed)
     most = modes.most_common(1)[0][0] if modes else None

@@ -11,6 +11,7 @@ import msgspec
 
 from pytest_kernelperf import judge
 from pytest_kernelperf.baseline.entry import Baseline, BaselineCase
+from pytest_kernelperf.baseline.exported import Export
 from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.replay import symbols_of
 from pytest_kernelperf.baseline.store import BaselineStore
@@ -22,6 +23,7 @@ from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Record, Sou
 from pytest_kernelperf.session.cache import cold_bytes
 from pytest_kernelperf.session.comparing import Comparing
 from pytest_kernelperf.session.new_limit import NewLimit
+from pytest_kernelperf.session.parent import Parent, compare_beside_parent
 from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
@@ -33,7 +35,7 @@ from pytest_kernelperf.session.recording import (
     record_of,
     starved_expected,
 )
-from pytest_kernelperf.session.subject import Subject, SubjectSource
+from pytest_kernelperf.session.subject import Subject, SubjectSource, clocked_facts
 from pytest_kernelperf.session.timing import Sleep, Timer
 from pytest_kernelperf.session.toolchain import ToolchainSource
 from pytest_kernelperf.session.tracing import Tracer
@@ -57,6 +59,7 @@ class Guard:
         progress: told which case is at what.
         sleep: waits between tries; replaced in tests.
         renames: finds the entries of cases that were renamed; None: nothing is known of other cases.
+        parent: the code of the commit that the change is merged into; None: baselines alone are compared with.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class Guard:
         progress: Progress = lambda case, phase: None,
         sleep: Sleep = time.sleep,
         renames: Renames | None = None,
+        parent: Export | None = None,
     ) -> None:
         self.settings = settings
         self._workers = workers
@@ -82,6 +86,7 @@ class Guard:
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
         self._renames = renames
+        self._parent = Parent(parent) if parent is not None else None
         limit = settings.new_limit_days
         self._new_limit = None if limit is None or settings.update_reason is not None else NewLimit(limit)
         self._yardstick = Yardstick(settings, store)
@@ -89,15 +94,9 @@ class Guard:
 
     @property
     def facts(self) -> DeviceFacts:
-        """The device's facts; the first use starts a worker.
-
-        Times of a scripted clock must never pass for a device's, so they have a device key of their own.
-        """
+        """The device's facts; the first use starts a worker."""
         if self._facts is None:
-            facts = self._workers.facts()
-            if self.settings.clock_script is not None:
-                facts = msgspec.structs.replace(facts, key=f"scripted-{facts.key}")
-            self._facts = facts
+            self._facts = clocked_facts(self._workers.facts(), scripted=self.settings.clock_script is not None)
         return self._facts
 
     @property
@@ -209,13 +208,14 @@ class Guard:
             work.accepted = None
         same = work.accepted is not None and is_identical(subject, work.accepted)
         self._recall_own(work, subject)
+        settled = same and not self.settings.full and work.own is None and self._replaced_is_settled(work, baseline)
+        if self._parent is not None:
+            self._parent.look_up(work, subject, self._replaced(work), self.facts)
         work.evidence = msgspec.structs.replace(
             work.evidence,
             has_baseline=work.accepted is not None,
-            identical=same
-            and not self.settings.full
-            and work.own is None
-            and self._replaced_is_settled(work, baseline),
+            identical=settled and work.parent is None,
+            is_baselines=settled and work.parent is not None,
         )
         return judge.needs_timing(work.evidence)
 
@@ -263,9 +263,20 @@ class Guard:
         return self._subjects.prepare(replace(work.spec, doing=work.spec.kernel.variants[doing.replaces]))
 
     def _compare(self, work: Work) -> None:
+        """Time the head beside all that it is held against; without the parent's code where that does not run."""
+        if not compare_beside_parent(work, self._workers, self._compare_accepted):
+            self._compare_accepted(work)
+        self._busy_in_a_row = self._busy_in_a_row + 1 if work.evidence.contended_by else 0
+
+    def _compare_accepted(self, work: Work) -> None:
         """Time the head, beside the accepted binary where there is one, until it is decided or may not go on."""
         subject, comparing = _ready(work), self._comparing(work)
-        if work.accepted is None:
+        if work.parent is not None and (work.accepted is None or work.evidence.is_baselines):
+            comparing.compare_parent(work, subject)
+        elif work.evidence.is_baselines:
+            # The parent's code was all that there was to compare with, and does not run.
+            work.evidence = msgspec.structs.replace(work.evidence, identical=True, is_baselines=False)
+        elif work.accepted is None:
             comparing.time_alone(work, subject, shown_only=self.settings.update_reason is None)
         else:
             code = self._accepted_code(work.accepted)
@@ -275,8 +286,9 @@ class Guard:
                 unplayable = self._why_unplayable(work, subject, work.accepted, code)
                 if not unplayable:
                     raise
+                if work.parent is not None:
+                    comparing.compare_parent(work, subject)
                 comparing.compare_stored_times(work, subject, unplayable)
-        self._busy_in_a_row = self._busy_in_a_row + 1 if work.evidence.contended_by else 0
 
     def _why_unplayable(self, work: Work, subject: Subject, accepted: BaselineCase, code: CodeObject) -> str:
         """Run the accepted binary by itself, once its comparison has failed; say why it fails, empty if it does not."""
@@ -298,7 +310,8 @@ class Guard:
         own, store = work.own, self._yardstick.own
         evidence = work.evidence
         slower = evidence.comparison is not None and judge.is_slower(evidence.comparison)
-        if own is None or store is None or evidence.own_problem or evidence.contended_by or evidence.spoiled or slower:
+        blamed = slower and judge.decide(evidence).fails
+        if own is None or store is None or evidence.own_problem or evidence.contended_by or evidence.spoiled or blamed:
             return
         try:
             code = self._code_of(store, own)

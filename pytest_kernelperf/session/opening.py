@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pytest_kernelperf.baseline.exported import Export
 from pytest_kernelperf.baseline.rename import Renames
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.measure.lock import MachineLock, lock_path
@@ -31,13 +32,22 @@ def open_guard(
     wrap: Callable[[Workers], Workers] = lambda workers: workers,
     command: str = "pytest --kernelperf",
     renames: Renames | None = None,
+    parent: Export | None = None,
 ) -> Guard:
     """Return a guard; its workers start when the first case needs them.
 
     One lock serves the whole machine whatever its devices: they share power, and the host's cores. ``wrap`` puts
     something between the guard and its workers: calibrations and drills do. ``command``: who holds the lock, in the
-    words of who waits for it. ``renames``: as the guard takes it.
+    words of who waits for it. ``renames``, ``parent``: as the guard takes them.
     """
+    pool, machine = open_workers(settings, root_pid, progress, command=command)
+    return Guard(settings, wrap(pool), machine, store, root_pid, progress, renames=renames, parent=parent)
+
+
+def open_workers(
+    settings: Settings, root_pid: int, progress: ProgressLog, *, command: str
+) -> tuple[WorkerPool, MachineLock]:
+    """Return workers, which start when they are first asked, and the machine's lock."""
     limit_s = settings.case_timeout_s
     pool = WorkerPool(
         settings.runtime,
@@ -46,4 +56,4 @@ def open_guard(
         root_pid=root_pid,
     )
     machine = MachineLock(lock_path("machine"), command=command, on_wait=progress.wait, timeout_s=settings.wait_s)
-    return Guard(settings, wrap(pool), machine, store, root_pid, progress, renames=renames)
+    return pool, machine

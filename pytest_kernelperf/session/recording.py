@@ -11,6 +11,7 @@ import numpy as np
 
 from pytest_kernelperf import judge, reason
 from pytest_kernelperf.baseline.entry import BaselineCase
+from pytest_kernelperf.baseline.exported import PlannedCase
 from pytest_kernelperf.baseline.history import accepted_ratio, creep_of
 from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.case import CaseSpec
@@ -25,6 +26,7 @@ from pytest_kernelperf.model import (
     Comparison,
     DeviceFacts,
     Measurement,
+    ParentCase,
     Record,
     Verdict,
 )
@@ -47,6 +49,7 @@ class Work:
     accepted: BaselineCase | None = None
     taken: Taken | None = None
     recompiled: CodeObject | None = None
+    parent: Arm | None = None
     own: BaselineCase | None = None
     arms: dict[str, Arm] = field(default_factory=dict)
     edit: BaselineEdit | None = None
@@ -82,14 +85,21 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         baseline_edit=work.edit,
         renamed_from=work.renamed_from,
         new_since=work.evidence.new_since,
+        parent=_parent_case(work.evidence),
         accepted=work.evidence.accepted if decision.verdict is Verdict.ACCEPTED else None,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
 
 
 def _comparisons(evidence: Evidence) -> tuple[Comparison, ...]:
-    found = (evidence.comparison, evidence.replaced, evidence.own)
+    of_parent = evidence.parent.comparisons if evidence.parent is not None else ()
+    found = (evidence.comparison, *of_parent, evidence.replaced, evidence.own)
     return tuple(comparison for comparison in found if comparison is not None)
+
+
+def _parent_case(evidence: Evidence) -> ParentCase | None:
+    parent = evidence.parent
+    return None if parent is None else ParentCase(parent.state, parent.sentence)
 
 
 def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> None:
@@ -105,8 +115,8 @@ def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> N
     )
 
 
-def is_identical(subject: Subject, accepted: BaselineCase) -> bool:
-    """Whether instructions, plan, and the inputs' shapes and types equal the accepted ones."""
+def is_identical(subject: Subject | PlannedCase, accepted: BaselineCase | PlannedCase) -> bool:
+    """Whether instructions, plan, and the inputs' shapes and types equal the accepted ones, or another commit's."""
     return (
         subject.instruction_digests == accepted.instruction_digests
         and subject.plan.digest == accepted.plan.digest

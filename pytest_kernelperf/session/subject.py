@@ -67,7 +67,11 @@ class Subject:
 class SubjectSource:
     """Prepares subjects. The user's functions are called here: once per kernel and size, and once per plan."""
 
-    def __init__(self, facts: DeviceFacts, target: Target | None, compile_bundle: Compile) -> None:
+    def __init__(
+        self, facts: DeviceFacts, target: Target | None, compile_bundle: Compile, *, with_reference: bool = True
+    ) -> None:
+        """``with_reference``: compute what outputs are compared with; else nothing is expected of any."""
+        self._with_reference = with_reference
         self._facts = facts
         self._judged_facts = target_facts(facts, target)
         self._compile = compile_bundle
@@ -106,7 +110,8 @@ class SubjectSource:
             arrays = _called(f"kernel {kernel.name}, inputs at {tokens} tokens", kernel.compute_inputs, tokens)
             inputs = InputSet.create(arrays)
             what = f"kernel {kernel.name}, reference at {tokens} tokens"
-            self._sizes[key] = inputs, _called(what, kernel.compute_reference, tokens, inputs)
+            compute = kernel.compute_reference if self._with_reference else _no_reference
+            self._sizes[key] = inputs, _called(what, compute, tokens, inputs)
         self._sizes.move_to_end(key)
         return self._sizes[key]
 
@@ -130,6 +135,10 @@ class SubjectSource:
         raise type(problem)(str(problem).replace(str(first), str(spec.case), 1)) from None
 
 
+def _no_reference(tokens: int, inputs: InputSet) -> Reference:
+    return {}
+
+
 def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
     """Return the facts that plans are judged by: this device's, with the target's compute units where one is set."""
     if target is None:
@@ -140,6 +149,11 @@ def target_facts(facts: DeviceFacts, target: Target | None) -> DeviceFacts:
         compute_units=target.compute_units,
         compute_units_source=f"kernelperf_target ({target.architecture})",
     )
+
+
+def clocked_facts(facts: DeviceFacts, *, scripted: bool) -> DeviceFacts:
+    """Return a device's facts: times of a scripted clock must never pass for its own, so they have another key."""
+    return msgspec.structs.replace(facts, key=f"scripted-{facts.key}") if scripted else facts
 
 
 def _amount(spec: CaseSpec, name: Literal["moved_bytes", "operations"], unit: str) -> int | None:

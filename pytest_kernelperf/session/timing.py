@@ -163,13 +163,15 @@ def compare_with_stored(
     return msgspec.structs.replace(compare_stored(today, stored_us, accepted.days, policy), arm=arm)
 
 
-def policy_of(settings: CaseSettings, runtime: RuntimeName) -> Policy:
-    """What a case's settings mean for its test."""
+def policy_of(settings: CaseSettings, runtime: RuntimeName, gating: int = 1) -> Policy:
+    """What a case's settings mean for its test, where ``gating`` comparisons share the error that they allow."""
+    usual = Policy()
     return Policy(
         tolerance=settings.tolerance_ratio(runtime),
         floor_us=settings.floor_us,
-        alpha=settings.alpha,
+        alpha=settings.alpha / gating,
         looks=LOOKS,
+        agreement=usual.agreement / gating,
     )
 
 
@@ -197,19 +199,22 @@ def next_look(comparison: Comparison | None, look: Look, schedule: Schedule) -> 
     return step.look
 
 
-def check_settings(settings: CaseSettings) -> None:
+def check_settings(settings: CaseSettings, gating: int = 1) -> None:
     """Refuse a case's settings with which its test could never reject, before anything is timed.
+
+    ``gating``: how many comparisons a case may fail by at most, which share its error.
 
     Raises:
         UsageError: the arithmetic, and what to take instead.
     """
     if settings.blocks is not None:
         try:
-            check_blocks(Policy(alpha=settings.alpha, looks=LOOKS), settings.blocks)
+            check_blocks(Policy(alpha=settings.alpha / gating, looks=LOOKS), settings.blocks)
         except UsageError as problem:
+            shared = f" and is shared by {gating} comparisons (--kernelperf-parent)" if gating > 1 else ""
             raise UsageError(
                 f"kernelperf_blocks (on the marker: blocks) is {settings.blocks}, "
-                f"kernelperf_alpha (on the marker: alpha) is {format_probability(settings.alpha)}: {problem}"
+                f"kernelperf_alpha (on the marker: alpha) is {format_probability(settings.alpha)}{shared}: {problem}"
             ) from None
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from scripted_workers import ScriptedMachine, ScriptedWorkers
 
 from pytest_kernelperf import Kernel, Launch
+from pytest_kernelperf.baseline.exported import Export
 from pytest_kernelperf.baseline.store import BaselineStore
 from pytest_kernelperf.case import CaseSpec, list_cases
+from pytest_kernelperf.export.exporter import Exporter
 from pytest_kernelperf.model import Record
 from pytest_kernelperf.session.ending import Shelf, build_run, end_run
 from pytest_kernelperf.session.guard import Guard
@@ -35,6 +37,7 @@ class Bench:
         self.machine = ScriptedMachine()
         self.slept: list[float] = []
         self.grid = 4
+        self.parent: Export | None = None
         self.kernel = self._kernel()
 
     def _kernel(self) -> Kernel:
@@ -63,7 +66,12 @@ class Bench:
     def guard(self) -> Guard:
         """Return a guard over the bench's parts."""
         store = BaselineStore(self.settings.baselines)
-        return Guard(self.settings, self.workers, self.machine, store, 1, sleep=self.slept.append)
+        return Guard(self.settings, self.workers, self.machine, store, 1, sleep=self.slept.append, parent=self.parent)
+
+    def export(self, *names: str, commit: str = "") -> Export:
+        """Export variants as ``kernelperf plans`` does; all where none is named."""
+        specs = [self.spec(name) for name in names or ("plain", "fused")]
+        return Exporter(self.settings, self.workers, self.machine).export([(s, "test_k.py") for s in specs], commit)
 
     def check(self, name: str = "plain", settings: CaseSettings | None = None) -> Record:
         """Judge one case with a new guard."""

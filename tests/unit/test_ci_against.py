@@ -166,7 +166,6 @@ sys.exit(3 if what == "pytest" else 9 if what != "plans" else 0)
 
     @pytest.fixture(autouse=True)
     def _whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pytest_kernelperf.ci.job._HAS_PLANS", True)
         monkeypatch.setattr("pytest_kernelperf.ci.job._has", lambda command: True)
 
     def test_the_yardstick_is_the_parents_and_the_gate_is_pytests(self, project: Path, played: Path) -> None:
