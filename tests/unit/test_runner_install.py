@@ -127,5 +127,8 @@ class TestTheUnits:
             "NoNewPrivileges=yes",
             "CapabilityBoundingSet=",
             "InaccessiblePaths=-/etc/kernelperf-runner/token -/run/kernelperf-runner",
+            # logind lets anybody linger: a manager of one's own, outside of the unit, for ever.
+            "InaccessiblePaths=-/run/dbus -/run/user -/run/systemd/private",
+            "RemoveIPC=yes",
         ):
             assert f"{line}\n" in text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -13,7 +15,9 @@ import pytest
 
 pytest.importorskip("kernelperf_runner", reason="the runner's programs (.github/runner) are not beside these tests")
 
+from kernelperf_runner import box as real_box
 from kernelperf_runner.api import MOST_PAGES, Api, Unreachable
+from kernelperf_runner.document import Refusal
 from kernelperf_runner.supervisor import POLL_S, Supervisor, waiting
 from runner_jobs import WORKFLOW, rules
 
@@ -229,6 +233,23 @@ class TestAJob:
         assert said[0] == "GitHub answered 502"
         assert box.did[:4] == ["kill", "clear", "prepare", "start"]
 
+    def test_whatever_goes_wrong_in_a_round_is_said(self) -> None:
+        """Also what nobody thought of: a supervisor that ends leaves the box to nobody."""
+        said: list[str] = []
+        box = Box()
+
+        def prepare(configuration: str) -> None:
+            raise RecursionError("too deep")
+
+        def sleep(seconds: float) -> None:
+            raise KeyboardInterrupt
+
+        box.prepare = prepare  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            Supervisor(GitHub(run(1)), box, rules(), said.append, sleep).serve()
+        assert said[-1] == "this round failed: RecursionError('too deep')"
+        assert "start" not in box.did
+
     def test_nothing_waits_nothing_listens(self) -> None:
         """A box without work has no runner."""
         github, box = GitHub(), Box()
@@ -357,3 +378,63 @@ def test_the_supervisor_and_githubs_own_description_of_its_api_agree() -> None:
         assert said[-1] == f"run 2 may have this box: approver let commit {HEAD} run"
         assert box.did == ["prepare", "start", "kill", "clear"]
         assert github.problems == []
+
+
+class TestWhatAJobLeaves:
+    """The job's folder, emptied by root."""
+
+    @pytest.fixture
+    def levels(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """A job's folder of our own; returns the performance levels that were set."""
+        levels: list[str] = []
+        monkeypatch.setattr(real_box, "JOB", tmp_path / "job")
+        monkeypatch.setattr(real_box, "CONFIGURATION", tmp_path / "jitconfig")
+        monkeypatch.setattr(real_box, "set_performance_level", lambda root, level: levels.append(level))
+        (tmp_path / "job").mkdir()
+        return levels
+
+    def test_however_deep_it_is_it_goes(self, tmp_path: Path, levels: list[str]) -> None:
+        """A tree deeper than a program may recurse or a path may be long, names that look like options, links."""
+        job, outside = tmp_path / "job", tmp_path / "outside"
+        outside.mkdir()
+        (outside / "kept").touch()
+        (job / "-rf").mkdir()
+        (job / "link").symlink_to(outside)
+        place = os.open(job, os.O_RDONLY)
+        for _ in range(3000):
+            os.mkdir("deep", dir_fd=place)
+            below = os.open("deep", os.O_RDONLY, dir_fd=place)
+            os.close(place)
+            place = below
+        os.close(place)
+        real_box.SystemdBox(rules().machine).clear()
+        assert list(job.iterdir()) == []
+        assert (outside / "kept").exists()
+        assert levels == ["auto"]
+
+    def test_what_left_the_unit_is_ended(
+        self, tmp_path: Path, levels: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A process of the job's user that is not in the unit's group any more; nobody else's."""
+        ended: list[tuple[int, int]] = []
+        for process, user, state in ((41, 990, "S (sleeping)"), (42, 0, "S"), (43, 9900, "S"), (44, 990, "Z (zombie)")):
+            (tmp_path / "proc" / str(process)).mkdir(parents=True)
+            status = f"Name:\tsystemd\nState:\t{state}\nUid:\t{user}\t{user}\t{user}\t{user}\n"
+            (tmp_path / "proc" / str(process) / "status").write_text(status)
+        monkeypatch.setattr(real_box, "PROC", tmp_path / "proc")
+        monkeypatch.setattr(real_box, "_account", lambda: 990)
+        monkeypatch.setattr(os, "kill", lambda process, signal: ended.append((process, signal)))
+        with pytest.raises(Refusal, match="left its unit: 41"):
+            real_box.SystemdBox(rules().machine).clear()
+        assert ended == [(41, 9)]
+        assert levels == ["auto"]
+
+    def test_clocks_are_given_back_even_where_something_stays(
+        self, tmp_path: Path, levels: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And that it stays is an error, so that no job follows on it."""
+        (tmp_path / "job" / "left").touch()
+        monkeypatch.setattr(real_box, "REMOVE", ("false",))
+        with pytest.raises(Refusal, match="what the last job left could not be deleted"):
+            real_box.SystemdBox(rules().machine).clear()
+        assert levels == ["auto"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from kernelperf_runner.document import Refusal
@@ -16,9 +18,14 @@ from kernelperf_runner.rules import Limits
 PRISTINE = Path("/opt/actions-runner")
 """The runner as GitHub publishes it: root's, read-only, copied anew for each job."""
 
+REMOVE_S = 600
 JOB = Path("/var/lib/kernelperf-job")
 CONFIGURATION = Path("/run/kernelperf-runner/jitconfig")
+REMOVE = ("/bin/rm", "--recursive", "--force", "--one-file-system", "--")
+"""Not Python's own: a job can nest folders deeper than that goes, and would keep the box from ever being empty."""
+
 USER = "kernelperf-job"
+PROC = Path("/proc")
 
 
 class SystemdBox:
@@ -56,14 +63,49 @@ class SystemdBox:
         _systemctl("stop", UNIT, check=False)
 
     def clear(self) -> None:
-        """Empty the job's folder, forget the configuration, give the clocks back."""
+        """End what left the unit, empty the job's folder, forget the configuration, give the clocks back."""
         CONFIGURATION.unlink(missing_ok=True)
-        for entry in JOB.iterdir() if JOB.is_dir() else ():
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry)
-            else:
-                entry.unlink()
-        set_performance_level(Path("/"), "auto")
+        try:
+            _end_strays()
+            for entry in JOB.iterdir() if JOB.is_dir() else ():
+                _remove(entry)
+        finally:
+            set_performance_level(Path("/"), "auto")
+
+
+def _account() -> int:
+    return pwd.getpwnam(USER).pw_uid
+
+
+def _end_strays() -> None:
+    """End what runs as the job's user once its unit is gone; that there was any is an error, and root's to look at."""
+    try:
+        user = str(_account())
+    except KeyError:
+        return
+    strays = [folder.name for folder in sorted(PROC.glob("[0-9]*")) if _user(folder) == user]
+    for process in strays:
+        with suppress(OSError):
+            os.kill(int(process), signal.SIGKILL)
+    if strays:
+        raise Refusal(f"a process of {USER} left its unit: {', '.join(strays)[:200]}; ended, but how did it?")
+
+
+def _user(process: Path) -> str:
+    """The real user of a process, as a number; nothing where it is gone, or ended and only not collected yet."""
+    with suppress(OSError):
+        text = (process / "status").read_text(encoding="utf-8", errors="replace")
+        facts = dict(line.partition(":")[::2] for line in text.splitlines())
+        if not facts.get("State", "").strip().startswith("Z"):
+            return (facts.get("Uid", "").split() or [""])[0]
+    return ""
+
+
+def _remove(entry: Path) -> None:
+    try:
+        subprocess.run([*REMOVE, str(entry)], check=True, timeout=REMOVE_S)
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise Refusal(f"what the last job left could not be deleted: {problem}") from None
 
 
 def _systemctl(*arguments: str, check: bool = True) -> int:

@@ -116,6 +116,8 @@ class Supervisor:
                 served = self.serve_once()
             except (Refusal, Unreachable, OSError) as problem:
                 self.say(str(problem))
+            except Exception as problem:
+                self.say(f"this round failed: {problem!r:.300}")
             if not served:
                 self.sleep(POLL_S)
 
