@@ -212,6 +212,24 @@ def test_a_missing_compiler_is_one_sentence(tmp_path: Path) -> None:
         assert "KERNELPERF_CXX" in done.stdout
 
 
+def test_what_a_compiler_says_of_our_own_flags_is_not_the_kernels(tmp_path: Path) -> None:
+    """A compiler that finds -march=native strange on a new CPU is told not to say so; a kernel's warnings stay."""
+    compiler = tmp_path / "c++"
+    compiler.write_text(
+        '#!/bin/sh\ncase "$*" in *-Wno-invalid-feature-combination*|*--version*) ;;\n'
+        '*) echo "warning: invalid feature combination: +avx10.1-256" >&2;; esac\nexec g++ "$@"\n'
+    )
+    compiler.chmod(0o755)
+    program = f"""
+    from hip_cpu_calls import HipCpu
+    hip = HipCpu()
+    print(repr(hip.compile({KERNEL!r}).log))
+    print("#warning" in hip.compile("#warning of the kernel\\n" + {KERNEL!r}).log)
+    """
+    done = child(program, KERNELPERF_CXX=str(compiler))
+    assert done.stdout.splitlines() == ["''", "True"], done.stderr
+
+
 def test_compilers_die_with_their_process(tmp_path: Path) -> None:
     """A compile under way does not outlive the process that asked for it."""
     compiler = tmp_path / "slow"

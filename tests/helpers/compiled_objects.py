@@ -47,11 +47,21 @@ def cpu_object(source: str, compiler: str = "g++", *options: str) -> bytes:
 
 
 def amd_object(source: str, architecture: str = "gfx1151", *options: str) -> bytes:
-    """An AMD code object of device source (linked); skips the test where clang-19 or lld-19 are missing."""
-    for program, package in (("clang-19", "clang-19"), ("ld.lld-19", "lld-19")):
+    """An AMD code object of device source (linked), or a bundle where ``options`` ask for one.
+
+    Skips the test where what makes it is missing.
+    """
+    needed = [("clang-19", "clang-19"), ("ld.lld-19", "lld-19")]
+    if _is_bundle(options):
+        needed.append(("clang-offload-bundler-19", "clang-tools-19"))
+    for program, package in needed:
         if shutil.which(program) is None:
             pytest.skip(f"no {program} here: apt-get install {package}")
     return _amd_object(DEVICE_HEADER + source, architecture, options)
+
+
+def _is_bundle(options: tuple[str, ...]) -> bool:
+    return any(option.startswith(("--offload-arch", "--gpu-bundle-output")) for option in options)
 
 
 @functools.cache
@@ -73,7 +83,8 @@ def _amd_object(source: str, architecture: str, options: tuple[str, ...]) -> byt
         subprocess.run(
             [
                 "clang-19", "-x", "hip", f"--offload-arch={architecture}", "--offload-device-only", "-nogpulib",
-                "-nogpuinc", "-O3", *options, str(path), "-o", f"{folder}/unit.co",
+                "-nogpuinc", "-O3", *([] if _is_bundle(options) else ["--no-gpu-bundle-output"]), *options,
+                str(path), "-o", f"{folder}/unit.co",
             ],
             check=True,
         )  # fmt: skip

@@ -74,7 +74,7 @@ def test_what_clang_writes_is_read(options: tuple[str, ...]) -> None:
 def test_what_the_bundler_compresses_is_read(tmp_path: Path) -> None:
     """The tool by itself, as build systems call it."""
     if shutil.which("clang-offload-bundler-19") is None:
-        pytest.skip("no clang-offload-bundler-19 here: apt-get install clang-19")
+        pytest.skip("no clang-offload-bundler-19 here: apt-get install clang-tools-19")
     names = ("host", "a", "b")
     for name in names:
         (tmp_path / name).write_bytes(b"" if name == "host" else name.encode() * 5000)
@@ -233,9 +233,9 @@ void run_NAME(float* p) { NAME<float><<<1, 64>>>(p); }
 
 def host_object(folder: Path, name: str, *options: str) -> Path:
     """An object file of a source with a kernel, compiled for host and device as an engine's build does it."""
-    for program in ("clang++-19", "ld.lld-19"):
+    for program in ("clang++-19", "clang-offload-bundler-19", "ld.lld-19"):
         if shutil.which(program) is None:
-            pytest.skip(f"no {program} here: apt-get install clang-19 lld-19")
+            pytest.skip(f"no {program} here: apt-get install clang-19 clang-tools-19 lld-19")
     (folder / f"{name}.hip").write_text(HOST.replace("NAME", name))
     command = ["clang++-19", "-x", "hip", "--offload-arch=gfx1151", "--offload-arch=gfx1100", "-nogpulib", "-nogpuinc"]
     options = ("-fPIC", *options)

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_kernelperf.code_object import read_kernels
-from pytest_kernelperf.code_object.bundle import unbundle
 from pytest_kernelperf.errors import CodeObjectError
 from pytest_kernelperf.model import Parameter
 
@@ -117,8 +116,8 @@ def samples() -> dict[str, bytes]:
     cpu = kernel("scale", "for (int i = 0; i < n; i++) p[i] = p[i] * 3.25f;")
     return {
         "cpu": cpu_object(cpu),
-        "bundle": amd_object(SCALE + BEND),
-        "amd": unbundle(amd_object(SCALE + BEND)),
+        "bundle": amd_object(SCALE + BEND, "gfx1151", "--gpu-bundle-output"),
+        "amd": amd_object(SCALE + BEND),
         "cubin": (CUBINS / "two.cubin").read_bytes(),
     }
 

@@ -64,5 +64,5 @@ def test_a_strangers_facts_neither_paint_nor_mark_up() -> None:
     plain, markdown = report(facts_known=True, changed=hostile), report("github", facts_known=True, changed=hostile)
     assert "\x1b[2J" not in plain
     assert "driver: ?[2J<img src=x> @everyone -> 1 # heading" in plain
-    assert "> changed since then: driver: ?\\[2J&lt;img src=x> &#64;everyone -> 1 # heading" in markdown
+    assert "> changed since then: driver: ?\\[2J&lt;img src=x&gt; @\u200beveryone -&gt; 1 \\# heading" in markdown
     assert markdown.count("> **Warning:** the machine moved") == 1

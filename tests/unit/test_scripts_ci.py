@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / ".ci" / "run"
-PACKAGES = ["clang-19", "lld-19", "libamdhip64-5", "libhiprtc-builtins5"]
+PACKAGES = ["clang-19", "clang-tools-19", "lld-19", "libamdhip64-5", "libhiprtc-builtins5"]
 
 
 def install(folder: Path, *, user: int = 0, installed: tuple[str, ...] = (), without: tuple[str, ...] = ()) -> str:

@@ -10,6 +10,8 @@
 namespace kp {
 namespace {
 
+constexpr char quiet_about_features[] = "-Wno-invalid-feature-combination";
+
 // The first "1.2.3" after the vendor's words.
 std::string version_number(const std::string& line) {
     for (std::size_t at = 0; at < line.size(); ++at) {
@@ -24,7 +26,8 @@ std::string version_number(const std::string& line) {
 }
 
 // Whether it compiles, links and finds its standard library: a clang++ without libstdc++ beside it does not.
-bool works(const std::string& path, const std::vector<std::string>& flags) {
+// What it says of a program that has nothing to warn of goes into `words`.
+bool works(const std::string& path, const std::vector<std::string>& flags, std::string* words = nullptr) {
     TemporaryFolder folder;
     if (folder.path().empty() ||
         !write_file(folder.path() + "/probe.cpp", "#include <cmath>\nextern \"C\" float probe(float x) { return std::sqrt(x); }\n"))
@@ -32,7 +35,15 @@ bool works(const std::string& path, const std::vector<std::string>& flags) {
     std::vector<std::string> argv{path, "-march=native", "-fPIC", "-shared", "probe.cpp", "-o", "probe.so"};
     argv.insert(argv.begin() + 1, flags.begin(), flags.end());
     std::string built;
-    return run(argv, folder.path()).ok() && read_file(folder.path() + "/probe.so", built) && !built.empty();
+    const Finished compiled = run(argv, folder.path());
+    if (words != nullptr) *words = compiled.output + compiled.error;
+    return compiled.ok() && read_file(folder.path() + "/probe.so", built) && !built.empty();
+}
+
+// clang++ 19 finds what -march=native gives on a CPU with AVX10.1 a strange combination, and says so of each kernel.
+bool can_be_quieted(const std::string& path) {
+    std::string words;
+    return works(path, {quiet_about_features}, &words) && words.empty();
 }
 
 bool describe(const std::string& path, Compiler& found) {
@@ -48,10 +59,11 @@ bool describe(const std::string& path, Compiler& found) {
 
 Compiler find() {
     Compiler found;
+    std::string words;
     const char* chosen = std::getenv("KERNELPERF_CXX");
     if (chosen != nullptr && *chosen != '\0') {
         const std::string path = find_program(chosen);
-        if (path.empty() || !describe(path, found) || !works(path, {})) {
+        if (path.empty() || !describe(path, found) || !works(path, {}, &words)) {
             found = {};
             found.problem = std::string("KERNELPERF_CXX names '") + chosen +
                             "', which is not a working C++ compiler here: set it to one, or unset it to have one looked for";
@@ -60,7 +72,7 @@ Compiler find() {
     } else {
         for (const char* name : {"clang++", "g++", "c++"}) {
             const std::string path = find_program(name);
-            if (!path.empty() && describe(path, found) && works(path, {})) break;
+            if (!path.empty() && describe(path, found) && works(path, {}, &words)) break;
             found = {};
         }
         if (found.path.empty()) {
@@ -70,6 +82,7 @@ Compiler find() {
         }
     }
     found.keeps_endless_loops = works(found.path, {"-fno-finite-loops"});
+    found.warns_of_its_own_flags = !words.empty() && can_be_quieted(found.path);
     return found;
 }
 
@@ -91,6 +104,7 @@ std::vector<std::string> code_flags(const Compiler& compiler) {
         "-ffunction-sections", "-fdata-sections", "-fno-ident", "-fno-asynchronous-unwind-tables", "-fno-semantic-interposition",
         "-fno-stack-protector", "-fcf-protection=none", "-fdiagnostics-color=never"};
     if (compiler.keeps_endless_loops) flags.push_back("-fno-finite-loops");
+    if (compiler.warns_of_its_own_flags) flags.push_back(quiet_about_features);
     // g++ folds kernels of equal instructions into one symbol; each must keep its own name, section and digest.
     // It also moves what it thinks unlikely (a throw, an abort) into functions of their own.
     // And it would make an inline function's shared memory one for all modules in the process, whatever size each gives it.

@@ -12,6 +12,7 @@ struct Compiler {
     std::string version;      // the first line of --version
     bool is_clang = false;
     bool keeps_endless_loops = false;  // knows -fno-finite-loops
+    bool warns_of_its_own_flags = false;  // of those that every kernel gets, unless told not to
     std::string problem;      // one sentence if there is none
 };
 
