@@ -13,7 +13,7 @@ author = copyright = "the authors of pytest-kernelperf"
 
 extensions = ["myst_parser", "sphinx_external_toc"]
 external_toc_path = "_toc.yml"
-exclude_patterns = ["made"]
+exclude_patterns = ["made", "schema"]
 
 # Every heading can be linked to, and a link to one that is not there is an error.
 myst_heading_anchors = 4

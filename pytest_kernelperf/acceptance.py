@@ -23,7 +23,10 @@ _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 class AcceptanceFile(Frozen, frozen=True):
-    """The file. ``cases``: those that may be slower; None: all of the commit's. Version 1: as it stands."""
+    """The file. ``cases``: those that may be slower; None: all of the commit's. Version 1: as it stands.
+
+    ``commit``: the full SHA of the commit that is accepted. ``by``: who accepts it. ``reason``: why.
+    """
 
     version: int
     commit: str

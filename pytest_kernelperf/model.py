@@ -36,7 +36,7 @@ class Frozen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Floor(Frozen, frozen=True):
-    """The fewest workgroups a launch may have where it cannot fill the device, and why."""
+    """The fewest workgroups a launch may have where it cannot fill the device, and the reason."""
 
     workgroups: int
     reason: str
@@ -50,7 +50,10 @@ class BufferArgument(Frozen, frozen=True, tag="buffer"):
 
 
 class ScalarArgument(Frozen, frozen=True, tag="scalar"):
-    """A value copied into the launch: numpy dtype string, little-endian bytes, alignment in bytes."""
+    """A value copied into the launch: numpy dtype string, little-endian bytes, alignment in bytes.
+
+    ``data``: the bytes.
+    """
 
     dtype: str
     data: bytes
@@ -61,7 +64,11 @@ Argument = BufferArgument | ScalarArgument
 
 
 class LaunchStep(Frozen, frozen=True, tag="launch"):
-    """One kernel launch: grid in workgroups, block in threads, arguments in order."""
+    """One kernel launch: grid in workgroups, block in threads, arguments in order.
+
+    ``shared_bytes``: dynamic shared memory. ``floor``: the fewest workgroups that are meant, where they are too few
+    for the device.
+    """
 
     kernel: str
     grid: Dimensions
@@ -77,7 +84,10 @@ class LaunchStep(Frozen, frozen=True, tag="launch"):
 
 
 class FillStep(Frozen, frozen=True, tag="fill"):
-    """Set ``size_bytes`` bytes of a buffer to ``byte`` (hipMemsetAsync)."""
+    """Set ``size_bytes`` bytes of a buffer to ``byte`` (hipMemsetAsync).
+
+    ``offset_bytes``: where in the buffer it begins.
+    """
 
     buffer: str
     byte: int
@@ -86,7 +96,11 @@ class FillStep(Frozen, frozen=True, tag="fill"):
 
 
 class CopyStep(Frozen, frozen=True, tag="copy"):
-    """Copy bytes from one device buffer to another (hipMemcpyAsync, device to device)."""
+    """Copy bytes from one device buffer to another (hipMemcpyAsync, device to device).
+
+    ``size_bytes`` bytes of the buffer ``source``, from ``source_offset_bytes`` on, to the buffer ``target``, from
+    ``target_offset_bytes`` on.
+    """
 
     target: str
     source: str
@@ -218,9 +232,14 @@ class CaseId(Frozen, frozen=True, order=True):
 class DeviceFacts(Frozen, frozen=True):
     """The device and the HIP library that answers for it.
 
-    ``compute_units`` is what starvation is judged by; ``hip_compute_units`` what HIP reports (half on
-    RDNA, where it counts work-group processors). ``firmware``, ``clock_policy`` and ``power_limit_w`` hold its speed
-    where it is. None or empty: not known.
+    ``compute_units`` is what starvation is judged by; ``hip_compute_units`` what HIP reports (half on RDNA, where
+    it counts work-group processors). ``firmware``, ``clock_policy`` and ``power_limit_w`` hold its speed where it
+    is. None or empty: not known. ``library``: the file that answers. ``key``: under which its baselines are kept.
+    ``warp_size``, ``max_threads_per_block`` and ``max_shared_bytes`` are what a launch may use.
+    ``total_memory_bytes``, ``l2_bytes`` and ``last_level_bytes`` are its memory's and caches' sizes.
+    ``peak_gb_per_s``: the memory's highest bandwidth, of which the report's shares are. ``compute_units_source``:
+    where their number was read. ``name`` and ``architecture`` are the device's own words. ``compiler``, ``driver``,
+    ``hip_version`` and ``hip_python_version``: of what the code was made with and runs on.
     """
 
     runtime: RuntimeName
@@ -277,6 +296,7 @@ class Sample(Frozen, frozen=True):
     """One timed batch: time per round in us, time to enqueue per round in us, block, place in the block.
 
     ``clock_mhz``: what the device's own counters said of its clock right after the batch; unset where it has none.
+    ``host_us``: the time to enqueue. ``arm``: the side of the comparison that was timed.
     """
 
     arm: str
@@ -302,9 +322,11 @@ class Measurement(Frozen, frozen=True):
 
     ``contended_by`` is empty unless somebody else was active; ``fallback`` says why the mode is not the one asked
     for; ``invalid`` is a sentence where the samples must not be used (traced, outputs gone bad, clock gone mad).
-    ``copies``: how many copies of the arguments the rounds took in turn; 1 with warm caches. ``noise``: what was found
-    that is not the code. ``dwell_us``: how long each arm ran before each of its samples, so that the device's power
-    and clock are that arm's own.
+    ``copies``: how many copies of the arguments the rounds took in turn; 1 with warm caches. ``noise``: what was
+    found that is not the code. ``dwell_us``: how long each arm ran before each of its samples, so that the device's
+    power and clock are that arm's own. ``rounds``: of the plan, in each sample. ``seed``: of the order of arms.
+    ``foreign_cores``: how many cores (on a GPU: of processes that have it open) others kept busy meanwhile.
+    ``discarded``: samples that were thrown away.
     """
 
     process: int
@@ -328,7 +350,11 @@ class Measurement(Frozen, frozen=True):
 
 
 class Mismatch(Frozen, frozen=True):
-    """Where outputs differ from the reference: how many of how many, and the first."""
+    """Where outputs differ from the reference: how many of how many, and the first.
+
+    ``differing`` of ``values`` values differ; at ``first_index``, in memory's order, is ``got`` in place of
+    ``want``.
+    """
 
     output: str
     differing: int
@@ -345,9 +371,13 @@ class Comparison(Frozen, frozen=True):
     1.01 is 1 %. ``needed`` of ``processes`` must say ``slower`` or ``faster`` for the case to be judged so, and
     ``p_slower`` or ``p_faster``, which take each process as one number, be at most ``agreement_alpha``;
     ``not_slower`` counts those that rule a slowdown beyond the tolerance out. ``detectable_ratio`` is the smallest
-    slowdown that these samples would have shown, None where no slowdown would have. ``cycles_ratio`` is the change in
-    device cycles, None where the device's clock is not known: a time that rose while cycles did not is the clock's
-    doing.
+    slowdown that these samples would have shown, None where no slowdown would have. ``cycles_ratio`` is the change
+    in device cycles, None where the device's clock is not known: a time that rose while cycles did not is the
+    clock's doing. ``arm`` against ``against``: the two sides; ``time_us`` and ``against_us`` are their medians.
+    ``low_ratio`` and ``high_ratio`` are the interval's ends, at ``confidence``. ``blocks``: in each process.
+    ``alpha``: the error of one process's test. ``floor_us``: a difference below it never counts.
+    ``process_numbers``: which processes; ``per_process_ratio`` has the change in each, ``per_process_shown_ratio``
+    the smallest slowdown that each alone would have shown. ``p_not_slower``: of the test that rules a slowdown out.
     """
 
     arm: str
@@ -382,9 +412,11 @@ class Comparison(Frozen, frozen=True):
 class StoredComparison(Frozen, frozen=True):
     """Medians of today beside those stored with the accepted binary; shown, gated only when ``gated``.
 
-    ``arm`` is whose medians: the accepted binary's own (``baseline``), or the new code's (``head``) where the accepted
-    binary does not run any more. Only where ``gated``: ``slower``, a slowdown beyond the tolerance is proven;
-    ``not_slower``, it is ruled out. ``reason`` says why it is not gated.
+    ``arm`` is whose medians: the accepted binary's own (``baseline``), or the new code's (``head``) where the
+    accepted binary does not run any more. Only where ``gated``: ``slower``, a slowdown beyond the tolerance is
+    proven; ``not_slower``, it is ruled out. ``reason`` says why it is not gated. ``change_ratio``: today's over
+    stored. ``p_value``: of the test in which a process is one number; ``processes`` ran today, ``stored_processes``
+    on ``stored_days`` days.
     """
 
     change_ratio: float
@@ -400,9 +432,10 @@ class StoredComparison(Frozen, frozen=True):
 
 
 class CreepStep(Frozen, frozen=True):
-    """One accepted change of a case: the day (UTC), its reason, new / old time; None: the two were not compared.
+    """One accepted change of a case: the day (UTC) and its reason.
 
-    The change that is being judged has no day yet, and is the last one.
+    ``ratio``: new / old time; None: the two were not compared. The change that is being judged has no day yet, and is
+    the last one.
     """
 
     day: str
@@ -460,7 +493,11 @@ class Decision(Frozen, frozen=True):
 
 
 class LaunchFill(Frozen, frozen=True):
-    """How full one launch makes the device: workgroups against the threshold that was used."""
+    """How full one launch makes the device: workgroups against the threshold that was used.
+
+    ``kernel``: whose launch. ``compute_units``: the device's, or the target's. ``waves``: of the whole launch, a
+    part-filled one counted as one. ``floor``: where one is stated, ``threshold`` is it.
+    """
 
     kernel: str
     workgroups: int
@@ -479,8 +516,9 @@ class TracedKernel(Frozen, frozen=True):
     """One kernel of one arm's trace: all times are traced times, longer than untraced ones, and say nothing but why.
 
     ``median_us`` and ``minimum_us`` leave the first call out where there are more. ``workgroups``: the different
-    numbers of workgroups, rising; empty where the trace does not tell. ``starved``: some launch has fewer workgroups
-    than the traced device has compute units; None where either is unknown.
+    numbers of workgroups, rising; empty where the trace does not tell. ``starved``: some launch has fewer
+    workgroups than the traced device has compute units; None where either is unknown. ``average_us`` and
+    ``total_us`` are over all calls; ``calls``: how many, of the kernel ``name``.
     """
 
     name: str
@@ -497,6 +535,7 @@ class TracedSpan(Frozen, frozen=True):
     """One dispatch on the timeline: ``kernel`` is its place in ``TracedArm.kernels``, times are traced us.
 
     ``start_us`` counts from the first span's start. ``workgroups`` is None where the trace does not tell.
+    ``duration_us``: from its start to its end.
     """
 
     kernel: int
@@ -551,7 +590,7 @@ class ParentCase(Frozen, frozen=True):
 
 
 class Accepted(Frozen, frozen=True):
-    """Who accepted a slowdown, why, and for which commit alone (its full SHA)."""
+    """Who accepted a slowdown (``by``), why (``reason``), and for which commit alone (its full SHA)."""
 
     by: str
     reason: str
@@ -561,9 +600,10 @@ class Accepted(Frozen, frozen=True):
 class BaselineEdit(Frozen, frozen=True):
     """A change of the project's own baselines beside those that it is measured against.
 
-    ``old_us`` and ``new_us``: the times per round that both state, None where there is no such entry. ``reason`` is the
-    one that the new entry gives. ``same_code``: the new entry holds head's very instructions, plan and inputs; None
-    where that was not looked at (the case was not run, or the entry is gone).
+    ``old_us`` and ``new_us``: the times per round that both state, None where there is no such entry. ``reason`` is
+    the one that the new entry gives. ``same_code``: the new entry holds head's very instructions, plan and inputs;
+    None where that was not looked at (the case was not run, or the entry is gone). ``file``: the baseline file,
+    relative to the project's root.
     """
 
     case: CaseId
@@ -576,7 +616,10 @@ class BaselineEdit(Frozen, frozen=True):
 
 
 class AcceptanceUse(Frozen, frozen=True):
-    """A maintainer's acceptance that the run was given; ``refused``: the sentence that says why it has no effect."""
+    """A maintainer's acceptance that the run was given; ``refused``: the sentence that says why it has no effect.
+
+    ``by``: who gave it, with which ``reason``, for which ``commit``.
+    """
 
     by: str
     reason: str
@@ -585,7 +628,10 @@ class AcceptanceUse(Frozen, frozen=True):
 
 
 class Proposal(Frozen, frozen=True):
-    """A case whose baseline should move, why, and the times per round that it has and would have, where known."""
+    """A case whose baseline should move, why, and the times per round that it has and would have, where known.
+
+    ``old_us`` and ``new_us`` are these times.
+    """
 
     case: CaseId
     why: Literal["improved", "new", "accepted", "renamed"]
@@ -596,10 +642,11 @@ class Proposal(Frozen, frozen=True):
 class Blame(Frozen, frozen=True):
     """What a run was held against, beside the baselines, and what came of that for the run as a whole.
 
-    ``commit``: the commit that was measured, ``parent_commit`` the one whose plans were given; empty where not known.
-    ``parent_problems``: what of the parent could not be exported. ``baselines``: the folder that baselines were taken
-    from, where it is not the project's own. ``vanished``: cases that the parent, or a baseline, has and no test any
-    more; renamed ones are not among them. ``proposals``: cases whose baseline should move.
+    ``commit``: the commit that was measured, ``parent_commit`` the one whose plans were given; empty where not
+    known. ``parent_problems``: what of the parent could not be exported. ``baselines``: the folder that baselines
+    were taken from, where it is not the project's own. ``vanished``: cases that the parent, or a baseline, has and
+    no test any more; renamed ones are not among them. ``proposals``: cases whose baseline should move. ``edits``:
+    what the project's own baselines have otherwise. ``acceptance``: the one that the run was given.
     """
 
     commit: str = ""
@@ -616,12 +663,20 @@ class Record(Frozen, frozen=True):
     """All about one case in one run.
 
     ``toolchain``: the accepted source, compiled today, against the accepted binary; it decides nothing by itself.
-    ``trace``: its arms as a profiler recorded them, after the verdict; None: no trace was asked for.
-    ``source``: the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that
-    uses other resources than the accepted one, a sentence.
-    ``parent``: None where no parent was given, or the case did not get as far. ``renamed_from``: the case whose
-    baseline this one is held against, since no test has it any more. ``new_since``: the day (UTC) since when a case
-    without baseline is declared; empty where nobody asked. ``baseline_edit``: the project's own entry is another.
+    ``trace``: its arms as a profiler recorded them, after the verdict; None: no trace was asked for. ``source``:
+    the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that uses other
+    resources than the accepted one, a sentence. ``parent``: None where no parent was given, or the case did not get
+    as far. ``renamed_from``: the case whose baseline this one is held against, since no test has it any more.
+    ``new_since``: the day (UTC) since when a case without baseline is declared; empty where nobody asked.
+    ``baseline_edit``: the project's own entry is another. ``test``: the test file. ``plan``: what was run.
+    ``plan_digest``, ``inputs_digest``, ``source_digest``, ``object_digest`` and ``instruction_digests`` are what
+    identical code is known by; the last is by kernel, as ``resources`` are. ``buffers``: what the plan works on.
+    ``moved_bytes`` and ``operations``: what the variant states of a round. ``fills``: how full each launch makes
+    the device. ``time_us``: head's median time per round, or the baseline's where ``time_is_stored``; ``host_us``:
+    the time to enqueue it. ``measurements``: the raw samples; ``comparisons`` are made of them. ``stored``: today
+    beside the stored times. ``mismatch``: where results are wrong. ``notes``: what else to know, a sentence each.
+    ``mutation_of``: the variant that this one breaks on purpose; empty for a variant. ``creep``: what accepted
+    steps come to. ``accepted``: the acceptance that excused it.
     """
 
     case: CaseId
@@ -666,7 +721,9 @@ class CurveRecord(Frozen, frozen=True):
 
     ``change_ratio`` is the mean over sizes, None where too few were timed to pool; the interval is over processes.
     ``sizes_slower`` counts sizes whose mean lies above no change; ``per_size_ratio`` is each one's own change.
-    ``tolerance_ratio`` has 1.0 for none.
+    ``tolerance_ratio`` has 1.0 for none. ``kernel`` and ``variant`` say whose curve, ``test`` in which file.
+    ``processes``: how many were pooled; ``low_ratio`` and ``high_ratio`` are the interval's ends. ``p_slower``: of
+    the test over processes; ``p_sizes_slower``: of the one over sizes.
     """
 
     kernel: str
@@ -689,9 +746,11 @@ class CurveRecord(Frozen, frozen=True):
 class Drift(Frozen, frozen=True):
     """The accepted binaries of all timed cases today beside their own stored times: did the machine move?
 
-    ``change_ratio`` is the middle case's, ``per_process_ratio`` each process's of today over its cases. ``reason`` says
-    why nothing can be said; ``changed`` what differs from the facts that the stored processes ran under, where those
-    were kept (``facts_known``). ``stored_from`` and ``stored_to``: first and last day of the stored processes (UTC).
+    ``change_ratio`` is the middle case's, ``per_process_ratio`` each process's of today over its cases. ``reason``
+    says why nothing can be said; ``changed`` what differs from the facts that the stored processes ran under, where
+    those were kept (``facts_known``). ``stored_from`` and ``stored_to``: first and last day of the stored processes
+    (UTC). ``moved``: whether they differ by more than ``tolerance_ratio``, at ``p_value`` below ``alpha``.
+    ``cases`` were compared, in ``processes`` of today and ``stored_processes``.
     """
 
     change_ratio: float
@@ -711,7 +770,14 @@ class Drift(Frozen, frozen=True):
 
 
 class Run(Frozen, frozen=True):
-    """One run of the guard: ``run.json``. ``commit``: what was measured, as CI names it; empty where it does not."""
+    """One run of the guard: ``run.json``.
+
+    ``commit``: what was measured, as CI names it; empty where it does not. ``tool_version``: of pytest-kernelperf.
+    ``started_at``: UTC. ``environment``: what may explain a change of speed. ``settings``: as the run had them.
+    ``records``: one for each case that was run; ``curves``: one for each variant of three sizes or more.
+    ``scripted_clock``: times are played from a script, by tests alone. ``drift``: whether the machine moved.
+    ``blame``: what the run was held against.
+    """
 
     version: int
     tool_version: str

@@ -66,7 +66,11 @@ class SeenGroup(Frozen, frozen=True):
 
 
 class SeenCase(Frozen, frozen=True):
-    """One case in one mode. ``gate``: it is the mode that the project's settings gate it in."""
+    """One case in one mode. ``gate``: it is the mode that the project's settings gate it in.
+
+    ``kernel``, ``variant`` and ``tokens`` say which. ``tolerance``: 0.01 is 1 %; ``floor_us`` and ``alpha``: as the
+    project sets them. ``groups``: of processes, one for each time that it was asked.
+    """
 
     kernel: KernelName
     variant: VariantName
@@ -90,7 +94,12 @@ class SeenCase(Frozen, frozen=True):
 
 
 class Calibration(Frozen, frozen=True):
-    """All that one calibration saw on one device. ``processes``: in a group; ``copies``: of each code object."""
+    """All that one calibration saw on one device. ``processes``: in a group; ``copies``: of each code object.
+
+    ``device_key``: the name of the folder that it lies in. ``measured_at``: UTC. ``spent_s``: how long it took.
+    ``tool_version``, ``compiler``, ``driver`` and ``hip_version``: with what. ``cases``: in each mode that was
+    measured.
+    """
 
     version: int
     device_key: DeviceKey

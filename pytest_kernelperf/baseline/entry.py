@@ -64,11 +64,13 @@ class AcceptedStep(Frozen, frozen=True):
 class BaselineCase(Frozen, frozen=True):
     """One accepted case: what it runs, on which buffers, and the samples it was accepted with.
 
-    ``resources`` and ``instruction_digests`` are per kernel of the plan; ``object_digest`` and
-    ``source_digest`` name files beside the baseline. The plan's floors are left out: they are what is
-    expected of the code, not what runs. ``cache`` is unset where caches were warm, ``operations`` where the
-    variant states none, ``anchor`` and ``steps`` before a second acceptance: an unset field is not written, so the
-    bytes of older entries stay.
+    ``resources`` and ``instruction_digests`` are per kernel of the plan; ``object_digest`` and ``source_digest``
+    name files beside the baseline. The plan's floors are left out: they are what is expected of the code, not what
+    runs. ``cache`` is unset where caches were warm, ``operations`` where the variant states none, ``anchor`` and
+    ``steps`` before a second acceptance: an unset field is not written, so the bytes of older entries stay.
+    ``variant`` and ``tokens`` say which case. ``processes``: what each process measured. ``moved_bytes``: what the
+    variant states. ``inputs_digest``: of the inputs' shapes, types and values. ``reason`` and ``accepted_at``: why
+    and when it was accepted; ``tool_version``, ``compiler``, ``driver`` and ``hip_version``: with what.
     """
 
     variant: VariantName
@@ -116,7 +118,11 @@ class BaselineCase(Frozen, frozen=True):
 
 
 class DeviceSummary(Frozen, frozen=True):
-    """Which device the key stands for, for who reads the file."""
+    """Which device the key stands for, for who reads the file.
+
+    ``name`` and ``architecture`` are its own words; ``compute_units``: what starvation is judged by,
+    ``hip_compute_units`` what HIP counts.
+    """
 
     runtime: RuntimeName
     name: ShortText
@@ -139,8 +145,9 @@ Environments = Annotated[
 class Baseline(Frozen, frozen=True):
     """All accepted cases of one kernel on one device.
 
-    ``test_module`` is the kernel's test file, posix, relative to the project's root. Cases are in order
-    of variant and tokens, each once. ``environments``: the facts that processes ran under, name -> text, by key.
+    ``test_module`` is the kernel's test file, posix, relative to the project's root. Cases are in order of variant
+    and tokens, each once. ``environments``: the facts that processes ran under, name -> text, by key.
+    ``device_key``: the name of the folder that it lies in.
     """
 
     version: int

@@ -39,7 +39,11 @@ Tokens = Annotated[int, Meta(ge=0, le=2**62)]
 
 
 class PlannedCase(Frozen, frozen=True):
-    """One case: what it runs, on which buffers. ``object_digest`` and ``source_digest`` name parts of the file."""
+    """One case: what it runs, on which buffers. ``object_digest`` and ``source_digest`` name parts of the file.
+
+    ``kernel``, ``variant`` and ``tokens`` say which, ``test_module`` its test file. ``inputs_digest``: of the
+    inputs' shapes, types and values. ``instruction_digests`` and ``resources`` are per kernel.
+    """
 
     kernel: KernelName
     variant: VariantName
@@ -60,7 +64,10 @@ class PlannedCase(Frozen, frozen=True):
 
 
 class Unexported(Frozen, frozen=True):
-    """A case that the commit has and that could not be exported, and why."""
+    """A case that the commit has and that could not be exported, and why.
+
+    ``kernel``, ``variant`` and ``tokens`` say which, ``sentence`` why.
+    """
 
     kernel: KernelName
     variant: VariantName
@@ -76,8 +83,9 @@ class Unexported(Frozen, frozen=True):
 class Export(Frozen, frozen=True):
     """All cases of one commit, compiled for one device.
 
-    ``commit`` is its full SHA, ``device_key`` the device's; both empty where not known. ``problems``: what kept modules
-    from being collected, or everything from being exported, a sentence each.
+    ``commit`` is its full SHA, ``device_key`` the device's; both empty where not known. ``problems``: what kept
+    modules from being collected, or everything from being exported, a sentence each. ``tool_version``: of
+    pytest-kernelperf. ``unexported``: cases without code. ``objects`` and ``sources``: by digest.
     """
 
     version: int

@@ -53,7 +53,11 @@ Text = Annotated[str, Meta(max_length=10_000)]
 
 
 class StoredObject(Frozen, frozen=True):
-    """A code object: its SHA-256, and where it lies in the data file."""
+    """A code object: its SHA-256, and where it lies in the data file.
+
+    ``digest``: its SHA-256. ``offset_bytes`` and ``size_bytes``: where its bytes begin in the data file, and how
+    many they are.
+    """
 
     digest: Digest
     offset_bytes: Annotated[int, Meta(ge=0, le=MAX_DATA_BYTES)]
@@ -61,8 +65,10 @@ class StoredObject(Frozen, frozen=True):
 
 
 class StoredArm(Frozen, frozen=True):
-    """One arm: its name, its plan, the digest of its code object, and symbols of kernels that the plan names
-    otherwise."""
+    """One arm: its name, its plan and the digest of its code object.
+
+    ``lowered_names``: symbols of kernels that the plan names otherwise.
+    """
 
     name: Annotated[str, Meta(pattern="^[a-z_]{1,40}$")]
     plan: Plan
@@ -71,7 +77,11 @@ class StoredArm(Frozen, frozen=True):
 
 
 class StoredCase(Frozen, frozen=True):
-    """What CASE.json holds. ``inputs_digest`` is that of the layout and all values (``worker.array``)."""
+    """What CASE.json holds. ``inputs_digest`` is that of the layout and all values (``worker.array``).
+
+    ``device_key``: of the device that it was taken on. ``buffers``: what the plans work on; ``inputs``: where their
+    first contents lie. ``objects`` and ``arms``: what can be played.
+    """
 
     version: int
     case: CaseId

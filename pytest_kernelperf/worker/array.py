@@ -24,7 +24,10 @@ Array = npt.NDArray[np.generic]
 
 
 class Region(Frozen, frozen=True):
-    """Where one array lies in the memory file."""
+    """Where one array lies in the memory file.
+
+    ``offset_bytes`` and ``size_bytes``: where it begins, and how long it is.
+    """
 
     spec: BufferSpec
     offset_bytes: int
@@ -32,7 +35,10 @@ class Region(Frozen, frozen=True):
 
 
 class Layout(Frozen, frozen=True):
-    """All arrays of a memory file, in order, each aligned to 64 bytes."""
+    """All arrays of a memory file, in order, each aligned to 64 bytes.
+
+    ``regions``: one for each array; ``total_bytes``: of all.
+    """
 
     regions: tuple[Region, ...]
     total_bytes: int
