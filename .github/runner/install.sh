@@ -80,8 +80,7 @@ host usermod --append --groups video,render kernelperf-job
 
 run install -d -m 0755 "$program/kernelperf_runner" "$root/opt/actions-runner" "$root/etc/systemd/system"
 run install -d -m 0755 "$settings"
-run install -d -m 0700 "$root/var/lib/kernelperf-job"
-host chown kernelperf-job:kernelperf-job /var/lib/kernelperf-job
+run install -d -m 0711 "$root/var/lib/kernelperf-job"
 run install -m 0644 "$here/__main__.py" "$program/__main__.py"
 for file in "$here"/kernelperf_runner/*.py; do
     run install -m 0644 "$file" "$program/kernelperf_runner/${file##*/}"

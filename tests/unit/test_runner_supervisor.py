@@ -5,8 +5,13 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import pwd
+import signal
+import struct
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -15,14 +20,19 @@ import pytest
 
 pytest.importorskip("kernelperf_runner", reason="the runner's programs (.github/runner) are not beside these tests")
 
+from kernelperf_runner import api as api_module
 from kernelperf_runner import box as real_box
+from kernelperf_runner import command
 from kernelperf_runner.api import MOST_PAGES, Api, Unreachable
 from kernelperf_runner.document import Refusal
 from kernelperf_runner.supervisor import POLL_S, Supervisor, waiting
-from runner_jobs import WORKFLOW, rules
+from runner_jobs import WORKFLOW, rules, settings
 
 OURS, FORK = 186853002, 4711
 HEAD = "a" * 40
+NOBODY_MAY = struct.pack("<I" + "HHI" * 3, 2, 1, 0, 0xFFFFFFFF, 4, 0, 0xFFFFFFFF, 32, 0, 0xFFFFFFFF)
+"""An ACL as Linux keeps it, of version 2: owner, group and others may do nothing."""
+
 Run = dict[str, Any]
 
 
@@ -49,6 +59,8 @@ class GitHub:
         self.labels = ["self-hosted", "Linux", "gfx1151", "perf"]
         self.on: dict[int, str] = {}
         self.posted: list[str] = []
+        self.always = False
+        self.deleted: list[str] = []
 
     def get(self, path: str, **query: str | int) -> Any:
         raise AssertionError(path)
@@ -67,12 +79,17 @@ class GitHub:
 
     def post(self, path: str, body: Any = None) -> Any:
         self.posted.append(path)
-        if path.endswith("/cancel"):
+        if path.endswith("cancel"):
+            if path.endswith("/cancel") and self.always:
+                return None
             self.runs = [found for found in self.runs if found["id"] != int(path.split("/")[2])]
             return None
         assert body["labels"][0] == "self-hosted"
         self.name = body["name"]
         return {"encoded_jit_config": "once", "runner": {"id": 1}}
+
+    def delete(self, path: str) -> None:
+        self.deleted.append(path)
 
 
 class Box:
@@ -156,6 +173,31 @@ class TestVetting:
         assert "run 1 may NOT have this box" in said[0]
         assert serve(github, box)[0], "the one beside it has its turn in the next round"
 
+    def test_a_refused_job_that_always_runs_does_not_stop_the_box(self) -> None:
+        """``if: always()`` keeps a job queued through a cancellation: by itself the box would have no runner again."""
+        github, box = GitHub(of_a_fork(1), run(2)), Box()
+        github.always = True
+        supervisor = Supervisor(github, box, rules(), lambda text: None, lambda seconds: None)
+        assert [supervisor.serve_once() for _ in range(3)] == [False, False, True]
+        assert github.posted[:2] == ["actions/runs/1/cancel", "actions/runs/1/force-cancel"]
+        assert supervisor.cancelled == set()
+
+    def test_a_run_that_cannot_be_cancelled_is_said_and_the_others_still_are(self) -> None:
+        """GitHub answers 409 for one that ended meanwhile."""
+        github, box = GitHub(of_a_fork(1), of_a_fork(2)), Box()
+        real = github.post
+
+        def post(path: str, body: Any = None) -> Any:
+            if path == "actions/runs/1/cancel":
+                raise Unreachable(f"GitHub answered 409 to POST {path}", 409)
+            return real(path, body)
+
+        github.post = post  # type: ignore[method-assign]
+        served, said = serve(github, box)
+        assert not served
+        assert github.posted == ["actions/runs/2/cancel"]
+        assert "run 1 was not cancelled, and is tried again: GitHub answered 409" in said[1]
+
     def test_a_fork_runs_once_an_approver_has_labelled_its_commit(self) -> None:
         """From the pull request's history, which GitHub writes."""
         github = GitHub(of_a_fork(1))
@@ -207,6 +249,74 @@ class TestAJob:
         github, box = GitHub(run(1)), Box()
         assert serve(github, box)[0]
         assert github.posted == ["actions/runners/generate-jitconfig"]
+        assert github.deleted == ["actions/runners/1"]
+        assert box.did == ["prepare", "start", "kill", "clear"]
+
+    @pytest.mark.parametrize("status", [404, 422, 0])
+    def test_a_runner_that_github_has_forgotten_already_is_as_it_should_be(self, status: int) -> None:
+        """All else is said; the job has been served."""
+        github, box = GitHub(run(1)), Box()
+
+        def delete(path: str) -> None:
+            raise Unreachable(f"no {path}", status)
+
+        github.delete = delete  # type: ignore[method-assign]
+        served, said = serve(github, box)
+        assert served
+        assert (said[-1] == "no actions/runners/1") is (status != 404)
+
+    @pytest.mark.parametrize(
+        "answer", [None, [], "x", {}, {"encoded_jit_config": 1}, {"encoded_jit_config": "x", "runner": {"id": "1"}}]
+    )
+    def test_a_registration_that_is_no_registration_is_an_error(self, answer: Any) -> None:
+        """And the box is cleared, whatever the answer was."""
+        github, box = GitHub(run(1)), Box()
+        real = github.post
+        github.post = lambda path, body=None: answer if path.endswith("jitconfig") else real(path, body)  # type: ignore[method-assign]
+        said: list[str] = []
+
+        def sleep(seconds: float) -> None:
+            raise KeyboardInterrupt
+
+        box.prepare = lambda configuration: box._do("prepare")  # type: ignore[method-assign]
+        supervisor = Supervisor(github, box, rules(), said.append, sleep)
+        with pytest.raises(KeyboardInterrupt):
+            supervisor.serve()
+        assert "GitHub's answer has no" in " ".join(said) or "the registration has no" in " ".join(said)
+        assert box.did[-2:] == ["kill", "clear"]
+
+    def test_a_spent_rate_limit_is_waited_for(self) -> None:
+        """GitHub's word for how long; asking on makes it longer."""
+        slept: list[float] = []
+
+        def pages(path: str, key: str = "", **query: str | int) -> list[dict[str, Any]]:
+            raise Unreachable("GitHub answered 403", 403, 77.0)
+
+        def sleep(seconds: float) -> None:
+            slept.append(seconds)
+            raise KeyboardInterrupt
+
+        github = GitHub(run(1))
+        github.pages = pages  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            Supervisor(github, Box(), rules(), lambda text: None, sleep).serve()
+        assert slept == [77.0]
+
+    @pytest.mark.parametrize("odd", [{}, {"id": "x"}, {"id": None}])
+    def test_an_odd_answer_while_a_job_is_measured_does_not_end_it(self, odd: dict[str, Any]) -> None:
+        """The job was vetted; whose it is, is asked again."""
+        github, box = GitHub(run(1)), Box(looks=4)
+        real, asked = github.pages, [0]
+
+        def pages(path: str, key: str = "", **query: str | int) -> list[dict[str, Any]]:
+            if "start" in box.did and path == "actions/runs":
+                asked[0] += 1
+                return [odd]
+            return real(path, key, **query)
+
+        github.pages = pages  # type: ignore[method-assign]
+        assert serve(github, box)[0]
+        assert asked[0] == 4
         assert box.did == ["prepare", "start", "kill", "clear"]
 
     def test_it_begins_with_a_clean_box_and_goes_on_after_what_went_wrong(self) -> None:
@@ -298,6 +408,33 @@ class TestAJob:
         assert box.did == ["prepare", "start", *["kill"] * ended, "kill", "clear"]
 
 
+def test_a_supervisor_that_is_stopped_clears_up_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGTERM by itself ends Python on the spot: a job would go on, with clocks that nobody gives back."""
+    cleared: list[bool] = []
+
+    class Serving:
+        def __init__(self, *given: Any) -> None: ...
+
+        def serve(self) -> None:
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(0.1)
+            finally:
+                cleared.append(True)
+
+    (tmp_path / "gate.json").write_text(json.dumps(settings()))
+    (tmp_path / "token").write_text("secret\n")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    monkeypatch.setattr(command, "Supervisor", Serving)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            command.main(["supervise", "--settings", str(tmp_path / "gate.json")])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (ended.value.code, cleared) == (143, [True])
+
+
 class TestTheApi:
     """urllib against a server on this machine."""
 
@@ -310,10 +447,14 @@ class TestTheApi:
             def do_GET(self) -> None:
                 url = urlsplit(self.path)
                 answers["asked"].append((url.path, dict(parse_qsl(url.query)), self.headers["Authorization"]))
-                status, body = answers["answer"](dict(parse_qsl(url.query)))
+                status, body, *headers = answers["answer"](dict(parse_qsl(url.query)))
                 self.send_response(status)
+                for name, value in headers:
+                    self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(body if isinstance(body, bytes) else json.dumps(body).encode())
+
+            do_POST = do_DELETE = do_GET
 
             def log_message(self, *arguments: Any) -> None:
                 pass
@@ -344,6 +485,76 @@ class TestTheApi:
         with pytest.raises(Unreachable) as problem:
             Api("o/r", "secret", url).pages("jobs", "jobs")
         assert "secret" not in str(problem.value)
+
+    @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+    @pytest.mark.parametrize("method", ["get", "post", "delete"])
+    def test_a_redirect_is_not_followed(self, server: tuple[str, dict[str, Any]], status: int, method: str) -> None:
+        """The token would go along, and a cancellation would become a look that "succeeds"."""
+        url, answers = server
+        answers["answer"] = lambda query: (status, b"", ("Location", f"{url}/elsewhere"))
+        with pytest.raises(Unreachable, match="GitHub has moved actions/runs/1/cancel: is the repository's name"):
+            getattr(Api("o/r", "secret", url), method)("actions/runs/1/cancel")
+        assert [path for path, _, _ in answers["asked"]] == ["/repos/o/r/actions/runs/1/cancel"]
+
+    @pytest.mark.parametrize(
+        ("status", "headers", "wait_s", "said"),
+        [
+            (401, [], 0, "expired or was revoked"),
+            (404, [], 0, "does not see that"),
+            (429, [("Retry-After", "61")], 61, "rate limit is spent"),
+            (403, [("Retry-After", "soon")], 0, "rate limit"),
+            (403, [("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "1")], 0, "rate limit"),
+            (403, [("X-RateLimit-Remaining", "0"), ("X-RateLimit-Reset", "99999999999")], 900, "rate limit"),
+            (500, [("Retry-After", "9" * 400)], 900, "answered 500"),
+        ],
+    )
+    def test_an_error_says_what_to_do_and_how_long_to_wait(
+        self, server: tuple[str, dict[str, Any]], status: int, headers: list[tuple[str, str]], wait_s: float, said: str
+    ) -> None:
+        """A quarter of an hour at most: a clock may be wrong."""
+        url, answers = server
+        answers["answer"] = lambda query: (status, b"", *headers)
+        with pytest.raises(Unreachable, match=said) as problem:
+            Api("o/r", "secret", url).get("x")
+        assert (problem.value.status, problem.value.wait_s) == (status, wait_s)
+
+    @pytest.mark.parametrize(
+        ("body", "headers", "why"),
+        [
+            (b'{"jobs": [', [], "could not be asked"),
+            (b"[" * 100_000, [], "could not be asked"),
+            (b'{"a": 1}', [("Content-Length", "9000")], None),
+            (b"zz\r\n", [("Transfer-Encoding", "chunked")], "could not be asked"),
+            (b" " * 2000, [], "could not be asked"),
+        ],
+    )
+    def test_half_an_answer_is_an_error_of_the_round(
+        self,
+        server: tuple[str, dict[str, Any]],
+        body: bytes,
+        headers: list[tuple[str, str]],
+        why: str | None,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Cut off, nested too deep, not as its headers say, or larger than GitHub's are."""
+        monkeypatch.setattr(api_module, "LARGEST_BYTES", 150_000 if len(body) != 2000 else 1000)
+        url, answers = server
+        answers["answer"] = lambda query: (200, body, *headers)
+        if why is None:
+            assert Api("o/r", "secret", url).get("x") == {"a": 1}
+            return
+        with pytest.raises(Unreachable, match=why):
+            Api("o/r", "secret", url).get("x")
+
+    def test_an_answer_that_drips_is_an_error(
+        self, server: tuple[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A time-out is for each read: a byte now and then would hold the supervisor for ever."""
+        monkeypatch.setattr(api_module, "WHOLE_S", -1.0)
+        url, answers = server
+        answers["answer"] = lambda query: (200, b"{}")
+        with pytest.raises(Unreachable, match="took longer"):
+            Api("o/r", "secret", url).get("x")
 
     def test_endless_pages_are_an_error(self, server: tuple[str, dict[str, Any]]) -> None:
         """A part could look like all."""
@@ -377,6 +588,12 @@ def test_the_supervisor_and_githubs_own_description_of_its_api_agree() -> None:
         assert supervisor.serve_once()
         assert said[-1] == f"run 2 may have this box: approver let commit {HEAD} run"
         assert box.did == ["prepare", "start", "kill", "clear"]
+        assert world.runners == {}
+        world.runs[3] = fork | {"status": "queued", "conclusion": None, "always": True, "head_sha": "b" * 40}
+        supervisor.serve_once()
+        assert world.runs[3]["status"] == "queued"
+        supervisor.serve_once()
+        assert world.runs[3]["conclusion"] == "cancelled"
         assert github.problems == []
 
 
@@ -401,7 +618,7 @@ class TestWhatAJobLeaves:
         (job / "-rf").mkdir()
         (job / "link").symlink_to(outside)
         place = os.open(job, os.O_RDONLY)
-        for _ in range(3000):
+        for _ in range(1100):
             os.mkdir("deep", dir_fd=place)
             below = os.open("deep", os.O_RDONLY, dir_fd=place)
             os.close(place)
@@ -411,6 +628,34 @@ class TestWhatAJobLeaves:
         assert list(job.iterdir()) == []
         assert (outside / "kept").exists()
         assert levels == ["auto"]
+
+    @pytest.mark.skipif(os.geteuid() != 0, reason="root's part needs root")
+    def test_what_it_did_to_the_folder_itself_does_not_outlive_it(
+        self, tmp_path: Path, levels: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """``chmod 0`` by one job would keep every later runner from starting; the folder is root's, not a job's."""
+        job, pristine = tmp_path / "job", tmp_path / "pristine"
+        (pristine / "bin").mkdir(parents=True)
+        (pristine / "run.sh").write_text("#!/bin/sh\n")
+        (pristine / "run.sh").chmod(0o755)
+        (pristine / "bin" / "link").symlink_to("/etc/passwd")
+        monkeypatch.setattr(real_box, "PRISTINE", pristine)
+        monkeypatch.setattr(real_box.pwd, "getpwnam", lambda name: pwd.struct_passwd((name, "x", 4242, 4243, *"abc")))
+        os.chown(job, 4242, 4243)
+        job.chmod(0)
+        with suppress(OSError):  # a file system without ACLs
+            os.setxattr(job, "system.posix_acl_default", NOBODY_MAY)
+        owner = os.stat("/etc/passwd").st_uid
+        real_box.SystemdBox(rules().machine).prepare("once")
+        assert (job.stat().st_uid, job.stat().st_mode & 0o7777) == (0, 0o711)
+        assert "system.posix_acl_default" not in os.listxattr(job)
+        for place in (job / "runner", job / "home"):
+            assert (place.stat().st_uid, place.stat().st_gid, place.stat().st_mode & 0o7777) == (4242, 4243, 0o700)
+        assert (job / "runner" / "run.sh").stat().st_mode & 0o7777 == 0o755
+        assert (job / "runner" / "run.sh").stat().st_uid == (job / "runner" / "bin" / "link").lstat().st_uid == 4242
+        assert os.stat("/etc/passwd").st_uid == owner
+        assert (tmp_path / "jitconfig").read_text() == "once"
+        assert (tmp_path / "jitconfig").stat().st_mode & 0o777 == 0o600
 
     def test_what_left_the_unit_is_ended(
         self, tmp_path: Path, levels: list[str], monkeypatch: pytest.MonkeyPatch

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -11,12 +13,32 @@ from typing import Any, Protocol
 from kernelperf_runner.document import LARGEST_BYTES
 
 TIMEOUT_S = 30
+WHOLE_S = 120.0
+"""For a whole answer: a time-out is for each read, and an answer that drips would keep a refused job alive."""
+
+MOST_WAIT_S = 900.0
 PAGE = 100
 MOST_PAGES = 20
 
 
+ADVICE = {
+    401: "the token is not taken: it has expired or was revoked",
+    403: "the token may not do that, or GitHub's rate limit is spent",
+    404: "the token does not see that, or it is not there",
+    429: "GitHub's rate limit is spent",
+}
+
+
 class Unreachable(Exception):
-    """GitHub did not answer, or not as documented; its text is a sentence."""
+    """GitHub did not answer, or not as documented; its text is a sentence.
+
+    ``status``: GitHub's, 0 where there was none. ``wait_s``: how long GitHub wants to be left alone.
+    """
+
+    def __init__(self, sentence: str, status: int = 0, wait_s: float = 0.0) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.wait_s = wait_s
 
 
 class GitHub(Protocol):
@@ -32,6 +54,10 @@ class GitHub(Protocol):
 
     def post(self, path: str, body: Any = None) -> Any:
         """Send a request and return its answer."""
+        ...
+
+    def delete(self, path: str) -> None:
+        """Delete something."""
         ...
 
 
@@ -63,6 +89,10 @@ class Api:
         """Send a request and return its answer."""
         return self._send("POST", path, json.dumps(body if body is not None else {}).encode("ascii"))
 
+    def delete(self, path: str) -> None:
+        """Delete something."""
+        self._send("DELETE", path)
+
     def _send(self, method: str, path: str, body: bytes | None = None) -> Any:
         headers = {
             "Accept": "application/vnd.github+json",
@@ -74,11 +104,44 @@ class Api:
             headers["Content-Type"] = "application/json"
         request = urllib.request.Request(f"{self._base}/{path}", data=body, headers=headers, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:
-                text = answer.read(LARGEST_BYTES)
+            with _OPENER.open(request, timeout=TIMEOUT_S) as answer:
+                text = _read(answer)
                 return json.loads(text) if text else None
         except urllib.error.HTTPError as problem:
             problem.close()
-            raise Unreachable(f"GitHub answered {problem.code} to {method} {path}") from None
-        except (OSError, ValueError) as problem:
-            raise Unreachable(f"GitHub could not be asked for {method} {path}: {problem}") from None
+            raise _refused(problem, method, path) from None
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as problem:
+            raise Unreachable(f"GitHub could not be asked for {method} {path}: {str(problem)[:200]}") from None
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """urllib follows redirects by itself: sends the token along, makes a GET of a POST, which then "succeeds"."""
+
+    def redirect_request(self, *arguments: Any) -> None:
+        """Follow none."""
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def _read(answer: http.client.HTTPResponse) -> bytes:
+    ends, text = time.monotonic() + WHOLE_S, bytearray()
+    while piece := answer.read1(1 << 16):
+        text += piece
+        if len(text) > LARGEST_BYTES:
+            raise ValueError(f"the answer has more than {LARGEST_BYTES:,} bytes")
+        if time.monotonic() > ends:
+            raise OSError(f"the answer took longer than {WHOLE_S:g} s")
+    return bytes(text)
+
+
+def _refused(problem: urllib.error.HTTPError, method: str, path: str) -> Unreachable:
+    if 300 <= problem.code < 400:
+        return Unreachable(f"GitHub has moved {path}: is the repository's name in the settings its present one?")
+    after = problem.headers.get("Retry-After", "")
+    reset = problem.headers.get("X-RateLimit-Reset", "")
+    spent = problem.headers.get("X-RateLimit-Remaining") == "0"
+    wait_s = float(after) if after.isdecimal() else float(reset) - time.time() if spent and reset.isdecimal() else 0.0
+    advice = f" ({ADVICE[problem.code]})" if problem.code in ADVICE else ""
+    sentence = f"GitHub answered {problem.code} to {method} {path}{advice}"
+    return Unreachable(sentence, problem.code, min(max(wait_s, 0.0), MOST_WAIT_S))

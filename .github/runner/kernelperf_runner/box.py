@@ -25,6 +25,7 @@ REMOVE = ("/bin/rm", "--recursive", "--force", "--one-file-system", "--")
 """Not Python's own: a job can nest folders deeper than that goes, and would keep the box from ever being empty."""
 
 USER = "kernelperf-job"
+ROOT = 0
 PROC = Path("/proc")
 
 
@@ -37,13 +38,16 @@ class SystemdBox:
     def prepare(self, configuration: str) -> None:
         """Copy the pristine runner into the job's empty folder, leave its configuration, set the clocks."""
         self.clear()
+        _take_back(JOB)
         runner, home = JOB / "runner", JOB / "home"
         shutil.copytree(PRISTINE, runner, symlinks=True)
-        home.mkdir(mode=0o700)
+        home.mkdir()
         account = pwd.getpwnam(USER)
-        for folder, _, files in os.walk(JOB):
-            for name in (".", *files):
-                os.chown(Path(folder) / name, account.pw_uid, account.pw_gid, follow_symlinks=False)
+        for place in (runner, home):
+            place.chmod(0o700)
+            for folder, _, files in os.walk(place):
+                for name in (".", *files):
+                    os.chown(Path(folder) / name, account.pw_uid, account.pw_gid, follow_symlinks=False)
         CONFIGURATION.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         CONFIGURATION.touch(mode=0o600)
         CONFIGURATION.write_text(configuration, encoding="ascii")
@@ -71,6 +75,18 @@ class SystemdBox:
                 _remove(entry)
         finally:
             set_performance_level(Path("/"), "auto")
+
+
+def _take_back(folder: Path) -> None:
+    """Make the folder root's, which only what lies in it is not: its mode or its ACL would outlive the job.
+
+    ``chmod 0`` by one job would keep every later runner from starting.
+    """
+    for name in ("system.posix_acl_access", "system.posix_acl_default"):
+        with suppress(OSError):  # there is none, or the file system has none
+            os.removexattr(folder, name)
+    os.chown(folder, ROOT, ROOT)
+    folder.chmod(0o711)
 
 
 def _account() -> int:

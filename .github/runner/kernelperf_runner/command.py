@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,6 +41,8 @@ def main(arguments: Sequence[str]) -> int:
 def _supervise(chosen: argparse.Namespace) -> int:
     rules = read_rules(chosen.settings)
     github = Api(rules.repository, _token(), chosen.api)
+    # Stopped in the middle of a job: end it, clear the box, give the clocks back, and only then go.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     Supervisor(github, SystemdBox(rules.machine), rules).serve()
     return 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kernelperf_runner.api import GitHub, Unreachable
@@ -22,6 +22,7 @@ WATCH_S = 3
 IDLE_S = 600
 """A runner that got no job for so long, as GitHub says, is ended: what it was registered for was cancelled."""
 
+NOT_FOUND = 404
 ACTIVE = ("queued", "in_progress")
 
 
@@ -105,21 +106,26 @@ class Supervisor:
     rules: Rules
     say: Callable[[str], None] = _print
     sleep: Callable[[float], None] = time.sleep
+    cancelled: set[int] = field(default_factory=set)
+    """Runs that were told to end, and should be gone by the next round."""
 
     def serve(self) -> None:
         """Serve jobs for ever, from a clean box on. What goes wrong in one round is said, and the next one begins."""
         self.box.kill()
         self.box.clear()
         while True:
-            served = False
+            served, wait_s = False, float(POLL_S)
             try:
                 served = self.serve_once()
-            except (Refusal, Unreachable, OSError) as problem:
+            except Unreachable as problem:
+                self.say(str(problem))
+                wait_s = max(wait_s, problem.wait_s)
+            except (Refusal, OSError) as problem:
                 self.say(str(problem))
             except Exception as problem:
                 self.say(f"this round failed: {problem!r:.300}")
             if not served:
-                self.sleep(POLL_S)
+                self.sleep(wait_s)
 
     def serve_once(self) -> bool:
         """Look, vet, and, if all that waits may run, serve one job to its end. Returns whether one was served."""
@@ -127,7 +133,8 @@ class Supervisor:
         for each in found:
             self.say(f"run {each.run} {'may' if each.allowed else 'may NOT'} have this box: {each.sentence}")
             if not each.allowed:
-                self.github.post(f"actions/runs/{each.run}/cancel")
+                self._cancel(each.run)
+        self.cancelled.intersection_update(each.run for each in found)
         if not found or not all(each.allowed for each in found):
             return False
         name = f"box-{secrets.token_hex(8)}"
@@ -138,16 +145,39 @@ class Supervisor:
             self.box.start()
             self._watch(name, {each.run for each in found})
         finally:
-            self.box.kill()
-            self.box.clear()
+            try:
+                self.box.kill()
+                self.box.clear()
+            finally:
+                self._forget(answer)
         return True
+
+    def _cancel(self, run: int) -> None:
+        """End a run. A job that says ``if: always()`` stays queued all the same, and then this box would stand."""
+        how = "force-cancel" if run in self.cancelled else "cancel"
+        self.cancelled.add(run)
+        try:
+            self.github.post(f"actions/runs/{run}/{how}")
+        except Unreachable as problem:
+            self.say(f"run {run} was not cancelled, and is tried again: {problem}")
+
+    def _forget(self, answer: Any) -> None:
+        """Take the runner off GitHub's list: one that got no job is there for a day, and a job has seen its key."""
+        try:
+            self.github.delete(f"actions/runners/{at(answer, 'runner.id', int, 'the registration')}")
+        except Unreachable as problem:
+            if problem.status != NOT_FOUND:  # as it should be: GitHub has done so itself, after the job
+                self.say(str(problem))
+        except Refusal as problem:
+            self.say(str(problem))
 
     def _watch(self, name: str, vetted: set[int]) -> None:
         """Wait for the job's end; end it if it came after the vetting and may not run."""
-        judged, idle_s = False, 0
+        judged, idle_s, quiet_s = False, 0, 0.0
         while self.box.running():
             self.sleep(WATCH_S)
-            if judged:
+            quiet_s -= WATCH_S
+            if judged or quiet_s > 0:
                 continue
             try:
                 run = _run_on(name, self.github)
@@ -161,8 +191,9 @@ class Supervisor:
                 found = Waiting(number, True, "vetted")
                 if number not in vetted:
                     found = _vetted(number, run, self.github, self.rules)
-            except Unreachable as problem:
+            except (Unreachable, Refusal) as problem:
                 self.say(f"{problem}; the gate inside the runner still holds")
+                quiet_s = getattr(problem, "wait_s", 0.0)
                 continue
             judged = True
             if not found.allowed:

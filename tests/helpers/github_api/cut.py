@@ -23,6 +23,7 @@ OPERATIONS = {
     "": ("get",),
     "/actions/artifacts/{artifact_id}/{archive_format}": ("get",),
     "/actions/runners/generate-jitconfig": ("post",),
+    "/actions/runners/{runner_id}": ("delete",),
     "/actions/runs": ("get",),
     "/actions/runs/{run_id}": ("get",),
     "/actions/runs/{run_id}/cancel": ("post",),
@@ -50,6 +51,7 @@ OPERATIONS = {
     "/labels": ("post",),
     "/pulls": ("get", "post"),
     "/pulls/{pull_number}": ("get", "patch"),
+    "/pulls/{pull_number}/files": ("get",),
 }
 IDLE = {"description", "summary", "example", "examples", "externalDocs", "tags", "operationId", "title"}
 

@@ -69,6 +69,12 @@ def edit_pull(call: Call, number: str) -> Result:
     return 200, pull(call, one, "pull-request")
 
 
+def list_files(call: Call, number: str) -> Result:
+    """GitHub lists 3,000 at most, and leaves out the patch of what is large or no text."""
+    known = the_issue(call, number, pulls_only=True).files[:3000]
+    return 200, [call.found("diff-entry", {"status": "modified", **one}) for one in call.page_of(known)]
+
+
 def list_pulls_of_commit(call: Call, sha: str) -> Result:
     # As GitHub has it: commits of forks that were never merged are not found.
     found = [one for one in call.world.issues.values() if one.is_pull and one.head_sha == sha]

@@ -25,11 +25,13 @@ def list_jobs(call: Call, number: str) -> Result:
     return 200, {"total_count": len(jobs), "jobs": call.page_of(jobs)}
 
 
-def cancel_run(call: Call, number: str) -> Result:
+def cancel_run(call: Call, number: str, force: str = "") -> Result:
     run = the_run(call, whole(number))
     if run.get("status") == "completed":
         raise Refusal(409, "Cannot cancel a workflow run that is completed.")
-    run |= {"status": "completed", "conclusion": "cancelled"}
+    # A job that says ``if: always()`` goes on until it is forced.
+    if force or not run.get("always"):
+        run |= {"status": "completed", "conclusion": "cancelled"}
     return 202, {}
 
 
@@ -45,7 +47,7 @@ def the_run(call: Call, number: int) -> dict[str, Any]:
 
 
 def _run(call: Call, number: int) -> dict[str, Any]:
-    run = {name: value for name, value in the_run(call, number).items() if name != "jobs"}
+    run = {name: value for name, value in the_run(call, number).items() if name not in ("jobs", "always")}
     source = run.get("head_repository", call.world.repository)
     here = f"{call.api}/repos/{call.world.repository}/actions/runs"
     return call.found("workflow-run", {
@@ -123,11 +125,19 @@ def get_permission(call: Call, login: str) -> Result:
 
 def generate_jitconfig(call: Call) -> Result:
     labels = [{"name": name} for name in call.body["labels"]]
+    number = call.world.next_id()
+    call.world.runners[number] = str(call.body["name"])
     runner = {
-        "id": call.world.next_id(),
+        "id": number,
         "name": call.body["name"],
         "os": "linux",
         "status": "offline",
         "labels": labels,
     }
     return 201, {"runner": call.found("runner", runner), "encoded_jit_config": "eyJzdGFuZCI6ImluIn0="}
+
+
+def delete_runner(call: Call, number: str) -> Result:
+    if call.world.runners.pop(whole(number), None) is None:
+        raise Refusal(404, "Not Found")
+    return 204, None

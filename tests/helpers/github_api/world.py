@@ -58,6 +58,7 @@ class Issue:
     head_sha: str = ""
     base_branch: str = "main"
     base_sha: str = "b" * 40
+    files: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -106,6 +107,7 @@ class World:
         self.issues: dict[int, Issue] = {}
         self.comments: dict[int, Comment] = {}
         self.runs: dict[int, dict[str, Any]] = {}
+        self.runners: dict[int, str] = {}
         self.artifacts: dict[int, Artifact] = {}
         self.check_runs: dict[int, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
