@@ -15,7 +15,9 @@ from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.github.event import read_event
 from pytest_kernelperf.github.posting import Wish, post
 from pytest_kernelperf.model import Run
-from pytest_kernelperf.report.comment import Links, is_commit, render_banner, render_comment
+from pytest_kernelperf.report.comment import MOST_CHARACTERS, Links, is_commit, render_banner, render_comment
+from pytest_kernelperf.report.judging import Judging, render_judging
+from pytest_kernelperf.report.room import characters
 from pytest_kernelperf.report.run_file import read_run
 
 NOT_POSTED = 3
@@ -29,9 +31,21 @@ UNKNOWN = "0" * 40
 @click.option("--artifact", "artifacts", multiple=True, metavar="NAME", default=("kernelperf", "kernelperf-hosted"),
               show_default=True, help="What holds run.json; the first that the run has is taken.")  # fmt: skip
 @click.option("--author", default="github-actions[bot]", show_default=True, help="Who our comments are by.")
+@click.option(
+    "--judges",
+    multiple=True,
+    metavar="PATTERN",
+    help="Files that judge a change, beside workflows, hooks, settings and baselines: the guard's own.",
+)
 @click.option("--strict", is_flag=True, help=f"Exit with {NOT_POSTED} where the comment could not be posted, not 0.")
 def comment(
-    run_file: Path | None, dry_run: bool, state: str, artifacts: tuple[str, ...], author: str, strict: bool
+    run_file: Path | None,
+    dry_run: bool,
+    state: str,
+    artifacts: tuple[str, ...],
+    author: str,
+    judges: tuple[str, ...],
+    strict: bool,
 ) -> None:
     """Post what a run found as the one comment on its pull request.
 
@@ -50,7 +64,7 @@ def comment(
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)
     server = os.environ.get("GITHUB_SERVER_URL") or "https://github.com"
-    wish = Wish(os.environ["GITHUB_REPOSITORY"], server, artifacts, author)
+    wish = Wish(os.environ["GITHUB_REPOSITORY"], server, artifacts, author, judges)
     try:
         click.echo(post(client, event, wish, _Markdown()))
     except KernelperfError as problem:
@@ -63,8 +77,11 @@ def comment(
 class _Markdown:
     """The texts (``github.posting.Renderer``)."""
 
-    def result(self, found: Run | str, links: Links) -> str:
-        return render_comment(found, links)
+    def result(self, found: Run | str, links: Links, judging: Judging) -> str:
+        above = render_judging(judging)
+        if not above:
+            return render_comment(found, links)
+        return f"{above}\n\n{render_comment(found, links, MOST_CHARACTERS - characters(above))}"
 
     def banner(self, state: str, links: Links) -> str:
         return render_banner(state, links)
@@ -87,4 +104,4 @@ def _preview(run_file: Path | None, state: str) -> str:
     links = Links(repository, server, commit, commit, url)
     banner = "" if state == SHOWN else _Markdown().banner(state, links)
     number = int(run) if run.isdigit() else 0
-    return Body(Mark(number, 1, state, commit), banner, _Markdown().result(found, links)).text()
+    return Body(Mark(number, 1, state, commit), banner, _Markdown().result(found, links, Judging())).text()

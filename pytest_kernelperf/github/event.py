@@ -17,7 +17,8 @@ class RunEvent(Frozen, frozen=True):
     """What of a ``workflow_run`` event counts. All of it is GitHub's word, but for the branch's name, a stranger's.
 
     ``owner``, ``repository`` (``OWNER/NAME``), ``branch`` and ``commit`` are the head's; ``owner`` is empty where its
-    repository was deleted. ``kind`` is the event that the run was for. ``pulls`` is empty for forks, and no order.
+    repository was deleted. ``kind`` is the event that the run was for, ``workflow`` its file's path. ``pulls`` is empty
+    for forks, and no order.
     """
 
     is_over: bool
@@ -32,6 +33,7 @@ class RunEvent(Frozen, frozen=True):
     started_at: str = ""
     url: str = ""
     pulls: tuple[int, ...] = ()
+    workflow: str = ""
 
 
 class _Owner(msgspec.Struct):
@@ -57,6 +59,7 @@ class _Run(msgspec.Struct):
     conclusion: str | None = None
     run_started_at: str | None = None
     html_url: str = ""
+    path: str = ""
     pull_requests: list[_Pull] = []
 
 
@@ -98,4 +101,5 @@ def read_event(path: Path) -> RunEvent:
         started_at=run.run_started_at or "",
         url=run.html_url,
         pulls=tuple(pull.number for pull in run.pull_requests),
+        workflow=run.path.partition("@")[0],
     )

@@ -11,10 +11,12 @@ from pytest_kernelperf.github.api import Storage
 from pytest_kernelperf.github.artifact import find_artifact, read_artifact
 from pytest_kernelperf.github.body import MAX_CHARACTERS, RUNNING, SHOWN, SUPERSEDED, Body, Mark
 from pytest_kernelperf.github.event import RunEvent
+from pytest_kernelperf.github.judging import find_judging
 from pytest_kernelperf.github.pull import Pull, find_pulls
 from pytest_kernelperf.github.sticky import Comment, find_comment, put_comment
 from pytest_kernelperf.model import Frozen, Run
 from pytest_kernelperf.report.comment import Links
+from pytest_kernelperf.report.judging import Judging
 
 NO_RESULT = {
     "cancelled": "The run was cancelled: nothing was measured.",
@@ -27,8 +29,8 @@ NO_RESULT = {
 class Renderer(Protocol):
     """Texts in Markdown, harmless whatever the run holds."""
 
-    def result(self, found: Run | str, links: Links) -> str:
-        """What a run found, or the sentence that says why nothing is shown."""
+    def result(self, found: Run | str, links: Links, judging: Judging) -> str:
+        """What a run found, or the sentence that says why nothing is shown, below what judges it and is changed."""
         ...
 
     def banner(self, state: str, links: Links) -> str:
@@ -37,12 +39,16 @@ class Renderer(Protocol):
 
 
 class Wish(Frozen, frozen=True):
-    """What the caller chose: artifacts that may hold the result, best first; who our comments are by."""
+    """What the caller chose: artifacts that may hold the result, best first; who our comments are by.
+
+    ``judges``: patterns of files that judge, beside those that do everywhere.
+    """
 
     repository: str
     server: str
     artifacts: tuple[str, ...]
     author: str
+    judges: tuple[str, ...] = ()
 
 
 def post(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer) -> str:
@@ -87,10 +93,10 @@ def _body(
         return Body(_mark(event), renderer.banner(RUNNING, links), kept)
     if event.conclusion == "skipped" and kept:
         return Body(_mark(event), "", kept)
-    return Body(_mark(event), "", _result(github, event, wish, renderer, links))
+    return Body(_mark(event), "", _result(github, event, wish, renderer, links, pull.number))
 
 
-def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, links: Links) -> str:
+def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, links: Links, pull: int) -> str:
     found: Run | str
     note = ""
     try:
@@ -105,9 +111,11 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
                 note = f"The run ended as {event.conclusion} and timed nothing; what was checked without a GPU:\n\n"
     except RunFileError as problem:
         found = f"The result is not shown: {problem}."
-    text = note + renderer.result(found, links)
+    judging = find_judging(github, pull, event.workflow, wish.judges)
+    text = note + renderer.result(found, links, judging)
     if len(text) > MAX_CHARACTERS - 1_000:
-        text = renderer.result("The result is longer than a comment may be: look at the run's summary.", links)
+        sentence = "The result is longer than a comment may be: look at the run's summary."
+        text = renderer.result(sentence, links, judging)
     return text
 
 

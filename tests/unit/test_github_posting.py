@@ -21,6 +21,8 @@ from pytest_kernelperf.github.event import RunEvent, read_event
 from pytest_kernelperf.github.posting import Wish, post
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report.comment import Links
+from pytest_kernelperf.report.judging import Judging
+from pytest_kernelperf.report.room import characters
 
 OWN, FORK = "owner/project", "stranger/project"
 FIRST, SECOND = "a" * 40, "c" * 40
@@ -37,7 +39,7 @@ def run_json(commit: str = FIRST) -> bytes:
 class Plain:
     """Says what it was given."""
 
-    def result(self, found: Run | str, links: Links) -> str:
+    def result(self, found: Run | str, links: Links, judging: Judging) -> str:
         return found if isinstance(found, str) else f"result of {found.commit[:4]}"
 
     def banner(self, state: str, links: Links) -> str:
@@ -319,7 +321,7 @@ class TestThePoisonedArtifact:
         """GitHub refuses a longer one."""
 
         class Long(Plain):
-            def result(self, found: Run | str, links: Links) -> str:
+            def result(self, found: Run | str, links: Links, judging: Judging) -> str:
                 return found if isinstance(found, str) else "x" * MAX_CHARACTERS
 
         place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
@@ -403,6 +405,60 @@ class TestTheCommand:
         place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
         done = self.call(place, tmp_path)
         assert (done.exit_code, done.output) == (0, "edited the comment on #1\n")
+
+    def test_what_judges_and_is_changed_stands_above_a_green_result(self, place: Place, tmp_path: Path) -> None:
+        """The run file is the change's own word; which files it changes is GitHub's."""
+        patch = (
+            '@@ -1,2 +1,2 @@\n [tool.pytest.ini_options]\n-kernelperf_tolerance = "1%"\n+kernelperf_tolerance = "50%"'
+        )
+        place.pull.files = [
+            {"filename": "pyproject.toml", "patch": patch},
+            {"filename": "guard/judge.py", "patch": "+pass"},
+            {"filename": ".github/workflows/kernelperf.yml"},
+        ]
+        place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
+        assert self.call(place, tmp_path, "--judges", "guard/*").exit_code == 0
+        lines = place.said().splitlines()
+        assert lines[0].startswith("> ⚠️ **This pull request changes what judges it.**")
+        assert lines[1:4] == [
+            "> - the workflow that measures: .github/workflows/kernelperf.yml",
+            "> - the guard itself: guard/judge.py",
+            '> - settings: pyproject.toml (kernelperf\\_tolerance "1%" → "50%")'.replace("\\", ""),
+        ]
+        assert lines[4] == ""
+        assert "**" in lines[5], "and the result's own first line below it"
+
+    def test_where_github_does_not_list_the_files_that_is_said(self, place: Place, tmp_path: Path) -> None:
+        """A change that is too large to be shown is no way around it."""
+        place.world.faults.append(Fault(422, times=9, path=r"pulls/1/files", message="this diff is @too large"))
+        place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
+        assert self.call(place, tmp_path).exit_code == 0
+        first = place.said().splitlines()[0]
+        assert first.startswith("> ⚠️ Whether it changes what judges it is not known: GitHub does not list the files")
+        assert "@too" not in first
+
+    def test_a_long_result_leaves_room_for_it(self, place: Place, tmp_path: Path) -> None:
+        """GitHub refuses a comment that is too long as a whole."""
+        run = json.loads(run_json())
+        record = run["records"][0]
+        run["records"] = [{**record, "case": {**record["case"], "tokens": n}} for n in range(1, 2001)]
+        name = "\U0001f600" * 300
+        place.pull.files = [
+            {"filename": f"{folder}/{name}{number}"}
+            for folder in (".github/workflows", "baselines", "guard")
+            for number in range(9)
+        ]
+        place.pull.files += [{"filename": f"{name}/conftest.py"}, {"filename": "x.py"}]
+        place.pull.files += [
+            {"filename": f"{name}/{file}", "patch": f"+kernelperf_tolerance = {name}"}
+            for file in ("tox.ini", "setup.cfg", "pytest.ini")
+        ]
+        place.world.add_artifact(7, "kernelperf", {"run.json": json.dumps(run).encode()})
+        assert self.call(place, tmp_path, "--judges", "guard/*").exit_code == 0
+        assert place.said().startswith("> ⚠️ **This pull request")
+        assert "left out" in place.said() or "not shown" in place.said()
+        assert "and 6 more files" in place.said()
+        assert characters(next(iter(place.world.comments.values())).body) <= MAX_CHARACTERS
 
     def test_not_being_able_to_changes_no_gate(self, place: Place, tmp_path: Path) -> None:
         """A warning; a code of its own where that was asked for."""
