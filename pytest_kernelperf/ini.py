@@ -27,5 +27,6 @@ INI = {
     "kernelperf_wait_s": ("1800", "seconds to wait for another guard on this machine"),
     "kernelperf_new_limit_days": ("", "days after which a case without a baseline fails; for pushes to main"),
     "kernelperf_trace": ("regression", "which cases are traced: regression, never or always"),
+    "kernelperf_page": ("true", "false: no report.html beside the run.json in the folder of --kernelperf-out"),
     "kernelperf_rocprofv3": ("", "the rocprofv3 to trace with on AMD GPUs; default the one of the runtime's ROCm"),
 }

@@ -72,6 +72,7 @@ class Settings:
     ``parent``: the exported code of the commit that the change is merged into.
     ``acceptance``: a maintainer's, of this commit's slowdowns.
     ``trace``: which cases' arms are replayed under a profiler. ``rocprofv3``: the one to use; None: it is looked for.
+    ``page``: write ``report.html`` beside ``run.json``, since somebody named the folder that they look into.
     ``last_level_bytes`` is what is stated of the device's caches; None: what the device says of itself counts.
     """
 
@@ -98,6 +99,7 @@ class Settings:
     own_baselines: Path | None = None
     new_limit_days: int | None = None
     parent: Path | None = None
+    page: bool = False
 
     def described(self) -> dict[str, str]:
         """Return the settings that a run file records, as text."""
@@ -190,7 +192,14 @@ def read_settings(option: Callable[[str], Any], ini: Callable[[str], Any], root:
         new_limit_days=_new_limit(option("kernelperf_new_limit_days"), text["kernelperf_new_limit_days"]),
         acceptance=_acceptance(option("kernelperf_accept"), root),
         parent=_parent(option),
+        page=_switch(text["kernelperf_page"], "kernelperf_page") and bool(option("kernelperf_out")),
     )
+
+
+def _switch(text: str, name: str) -> bool:
+    if text not in ("true", "false"):
+        raise UsageError(f"{name} is true or false, not {text!r}")
+    return text == "true"
 
 
 def case_settings(base: CaseSettings, keywords: Mapping[str, Any]) -> CaseSettings:

@@ -35,6 +35,7 @@ def calibrate(
         finished = run_pytest(
             [
                 *("--kernelperf", f"--kernelperf-runtime={runtime}", f"--kernelperf-out={scratch / 'out'}"),
+                *("-o", "kernelperf_page=false"),
                 "--kernelperf-trace=never",
                 *("-p", PLUGIN, f"--kernelperf-calibrate={wished}"),
                 *arguments,

@@ -87,6 +87,7 @@ class PytestGround:
         finished = run_pytest(
             [
                 *("--kernelperf", f"--kernelperf-runtime={self._runtime}", f"--kernelperf-out={out}"),
+                *("-o", "kernelperf_page=false"),
                 "--kernelperf-trace=never",
                 *("-p", PLUGIN, f"--kernelperf-drill={asked}", f"--junitxml={out / 'junit.xml'}"),
                 *self._arguments,

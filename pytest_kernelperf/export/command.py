@@ -50,6 +50,7 @@ def export_plans(
         finished = run_pytest(
             [
                 *("--kernelperf", f"--kernelperf-runtime={runtime}", f"--kernelperf-out={scratch / 'out'}"),
+                *("-o", "kernelperf_page=false"),
                 *("-p", PLUGIN, f"--kernelperf-plans={wished}"),
                 *arguments,
             ],

@@ -50,15 +50,15 @@ def failure_text(record: Record, command: str = GUARD, folder: str = "", *, trac
     """
     kind = f"{record.decision.verdict.value}: {record.case}"
     mutation = f" (a mutation of {record.mutation_of})" if record.mutation_of else ""
-    lines = [one_line(kind + mutation), *_indented(_without_name(record))]
-    facts = [*_numbers(record), *_commands(record, command)]
+    lines = [one_line(kind + mutation), *_indented(sentence_without_name(record))]
+    facts = [*numbers_of(record), *commands_of(record, command)]
     width = max((len(name) for name, _ in facts), default=0)
     lines += [f"  {name:<{width}}  {text}" for name, text in facts]
     return "\n".join(lines) + "\n" + (render_traced(record, folder=folder) if traced else "")
 
 
-def _without_name(record: Record) -> str:
-    """The reason without the case's name in front, which stands in the line above it."""
+def sentence_without_name(record: Record) -> str:
+    """Return the reason without the case's name in front, which stands in the line above it."""
     rest = record.decision.reason.removeprefix(str(record.case))
     return rest.lstrip(":, ") or record.decision.reason
 
@@ -87,7 +87,8 @@ def _indented(text: str) -> Iterator[str]:
         yield f"  {line.rstrip()}"
 
 
-def _numbers(record: Record) -> Iterator[tuple[str, str]]:
+def numbers_of(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield the numbers that a verdict rests on, each with its name."""
     if record.time_us is not None:
         stored = ", stored with the baseline" if record.time_is_stored else ""
         cold = " with cold caches" if record.cache == "cold" else ""
@@ -154,7 +155,8 @@ def _samples(record: Record) -> Iterator[tuple[str, str]]:
         yield "mode", one_line(why)
 
 
-def _commands(record: Record, command: str) -> Iterator[tuple[str, str]]:
+def commands_of(record: Record, command: str = GUARD) -> Iterator[tuple[str, str]]:
+    """Yield what to type next, and what it does."""
     yield "see it again", select_command(record, command)
     if record.decision.verdict in _STORED_BY_REASON and not record.mutation_of:
         yield "accept it", accept_command(record, command)

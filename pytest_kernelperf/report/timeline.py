@@ -37,34 +37,38 @@ DARK_STYLE = """
 """
 
 
-def render_timeline(record: Record) -> str | None:
-    """Return a case's picture, None where it has no trace whose rounds can be told apart."""
+def render_timeline(record: Record, within: str = "") -> str | None:
+    """Return a case's picture, None where it has no trace whose rounds can be told apart.
+
+    ``within``: what the picture's ids begin with on a page that holds several, and that has the styles itself.
+    """
     if record.trace is None or (drawing := draw(record.trace)) is None:
         return None
     case = one_line(str(record.case))
     origin = one_line(record.trace.origin)
-    parts = [*_head(drawing, case, origin)]
+    parts = [*_head(drawing, case, origin, within)]
     for place, panel in enumerate(drawing.panels):
         parts += _panel(panel, drawing.compute_units, says_about=place == 0)
     return "\n".join([*parts, _foot(drawing), "</svg>"]) + "\n"
 
 
-def _head(drawing: Drawing, case: str, origin: str) -> Iterator[str]:
+def _head(drawing: Drawing, case: str, origin: str, within: str) -> Iterator[str]:
     height = _number(drawing.height)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-        'role="img" aria-labelledby="title about">'
+        f'role="img" aria-labelledby="{within}title {within}about">'
     )
     arms = " and ".join(one_line(arm.arm) for arm in drawing.panels[0].arms)
-    yield f'<title id="title">{_safe(f"{case}: traced {arms}")}</title>'
+    yield f'<title id="{within}title">{_safe(f"{case}: traced {arms}")}</title>'
     about = [f"Traced times ({origin}), two rounds of each arm to one scale."]
     for arm in drawing.panels[0].arms:
         about.append(f"{arm.arm}: {arm.about}; " + "; ".join(f"{lane.name}, {lane.about}" for lane in arm.lanes) + ".")
-    yield f'<desc id="about">{_safe(" ".join(about))}</desc>'
+    yield f'<desc id="{within}about">{_safe(" ".join(about))}</desc>'
     light, dark = (
         " ".join(f".k{place} {{ fill: {colour} }}" for place, colour in enumerate(colours)) for colours in (LIGHT, DARK)
     )
-    yield f"<style>{STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{{DARK_STYLE}    {dark}\n  }}\n</style>"
+    if not within:
+        yield f"<style>{STYLE}  {light}\n  @media (prefers-color-scheme: dark) {{{DARK_STYLE}    {dark}\n  }}\n</style>"
     yield f'<rect class="page" width="{WIDTH}" height="{height}"/>'
     yield _text(16, 28, shorten(case, 100), "text title")
     yield _text(

@@ -38,7 +38,7 @@ def render_traced(record: Record, form: Format = "plain", folder: str = "") -> s
     if record.trace is None:
         return ""
     trace = record.trace
-    facts = list(_facts(record, folder))
+    facts = list(facts_of(record, folder))
     head = []
     if trace.arms:
         origin = one_line(trace.origin)
@@ -61,7 +61,7 @@ def timeline_path(trace: CaseTrace) -> PurePosixPath | None:
 
 
 def _table(trace: CaseTrace, form: Format) -> str:
-    rows = [tuple(map(one_line, row)) for row in _rows(trace)]
+    rows = [tuple(map(one_line, row)) for row in rows_of(trace)]
     if not rows:
         return ""
     text = tabulate(
@@ -74,8 +74,8 @@ def _table(trace: CaseTrace, form: Format) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
-def _rows(trace: CaseTrace) -> Iterator[tuple[str, ...]]:
-    """Yield a row for each kernel and arm that calls it, kernels in order of their time, then one for each arm."""
+def rows_of(trace: CaseTrace) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of ``COLUMNS``: a row for each kernel and arm that calls it, by time, then one for each arm."""
     longest = sorted((kernel for arm in trace.arms for kernel in arm.kernels), key=lambda kernel: -kernel.total_us)
     names = list(short_names(kernel.name for kernel in longest).items())
     for name, short in names[:MOST_KERNELS]:
@@ -100,7 +100,8 @@ def _kernel_row(name: str, arm: TracedArm, kernel: TracedKernel, compute_units: 
     return name, arm.arm, units.format_count(kernel.calls), *times, f"{fill}{starved}", "", ""
 
 
-def _facts(record: Record, folder: str) -> Iterator[tuple[str, str]]:
+def facts_of(record: Record, folder: str) -> Iterator[tuple[str, str]]:
+    """Yield what to know of a traced case beside its table: notes, its files, what opens them."""
     assert record.trace is not None
     starving = [one_line(arm.arm) for arm in record.trace.arms if arm.starving]
     if starving:

@@ -92,7 +92,7 @@ def _untimed(records: Iterable[Record]) -> tuple[str, ...]:
 
 def _row(record: Record, device: DeviceFacts, *, rated: bool) -> tuple[str, ...]:
     """The cells of a case; with its rate of operations where the kernel's table has that column."""
-    cells = _cells(record, device)
+    cells = cells_of(record, device)
     rate = units.format_number(units.rate_gop_per_s(record.operations, record.time_us))
     return _with_rate(cells, rate) if rated else cells
 
@@ -103,7 +103,8 @@ def _with_rate(cells: tuple[str, ...], rate: str) -> tuple[str, ...]:
     return (*cells[:place], rate, *cells[place:])
 
 
-def _cells(record: Record, device: DeviceFacts) -> tuple[str, ...]:
+def cells_of(record: Record, device: DeviceFacts) -> tuple[str, ...]:
+    """Return the cells of a case, in the order of ``COLUMNS``."""
     bandwidth = units.bandwidth_gb_per_s(record.moved_bytes, record.time_us)
     return (
         units.format_count(record.case.tokens),

@@ -31,6 +31,7 @@ from pytest_kernelperf.model import (
     SourceBundle,
     Verdict,
 )
+from pytest_kernelperf.report.html.file import try_page
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.report.timeline_file import write_beside_traces
@@ -105,7 +106,7 @@ def build_run(
 
 
 def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: KnownCases) -> Ending:
-    """Write the run file and, when asked to, the baselines."""
+    """Write the run file, its page, and, when asked to, the baselines."""
     lines: list[str] = []
     failures: list[str] = []
     try:
@@ -115,6 +116,8 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
         write_run(settings.out / "run.json", run)
         write_beside_traces(run, settings.out)
         remove_stale(settings.out, run.records)
+        if settings.page:
+            lines.append(try_page(run, settings.out))
     except (KernelperfError, OSError) as error:
         failures.append(f"the run file was not written: {error}")
     if (settings.update_reason is not None or settings.extend) and run.device.key:
