@@ -30,7 +30,7 @@ while [ $# -gt 0 ]; do
         --sha256) digest=$(value "$@") ;;
         --approver)
             approver=$(value "$@")
-            case $approver in *[!A-Za-z0-9-]*) fail "--approver takes one login, not '$approver'" ;; esac
+            case $approver in *[!A-Za-z0-9_-]*) fail "--approver takes one login, not '$approver'" ;; esac
             approvers="$approvers $approver"
             ;;
         --root) root=$(value "$@") ;;

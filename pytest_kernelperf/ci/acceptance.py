@@ -76,4 +76,4 @@ def _who_set(events: list[dict[str, Any]], name: str) -> str:
             by = str(actor["login"]) if is_user else ""  # type: ignore[index]
         elif event.get("event") == "unlabeled":
             by = ""
-    return by if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}", by) else ""
+    return by if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", by) else ""

@@ -10,9 +10,10 @@ import base64
 import re
 from pathlib import Path
 
+from pytest_kernelperf.baseline.calibration import read_calibration
 from pytest_kernelperf.baseline.check import problems
 from pytest_kernelperf.baseline.entry import Baseline
-from pytest_kernelperf.baseline.store import BaselineStore, read_file
+from pytest_kernelperf.baseline.store import CALIBRATION, BaselineStore, read_file
 from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.errors import BaselineError, UsageError
 from pytest_kernelperf.github.api import Repository
@@ -26,6 +27,7 @@ _KEY = r"[A-Za-z0-9_.-]{1,100}"
 _FILE = re.compile(
     rf"README\.md|{_KEY}/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{{0,200}}\.json|objects/[0-9a-f]{{64}}\.gz|sources/[0-9a-f]{{64}}\.json)"
 )
+_DIGEST = re.compile(rb"[0-9a-f]{64}")
 
 
 class Proposal(Frozen, frozen=True):
@@ -72,6 +74,7 @@ def compare_folders(measured: Path, present: Path, project: Path) -> Proposal:
     if not store.files():
         raise BaselineError("the measured baselines hold no kernel: nothing was stored, and the run's log says why")
     changed: dict[str, bytes | None] = {}
+    _check_beside(files, measured)
     for name, data in files.items():
         path = present / name
         if not path.is_file() or path.read_bytes() != data:
@@ -151,6 +154,24 @@ def _files(folder: Path) -> dict[str, bytes]:
             raise BaselineError(f"the measured baselines have more than {MAX_FILES} files or {MAX_BYTES:,} bytes")
         found[name] = path.read_bytes()
     return found
+
+
+def _check_beside(files: dict[str, bytes], measured: Path) -> None:
+    """Refuse what no baseline's own check has seen: parts that none refers to, names that are one on some disks."""
+    folded: dict[str, str] = {}
+    named: dict[str, set[bytes]] = {}
+    for name, data in files.items():
+        if (other := folded.setdefault(name.lower(), name)) != name:
+            raise BaselineError(f"the measured baselines hold {other!r} and {name!r}, which are one file on some disks")
+        key, _, rest = name.partition("/")
+        if rest == CALIBRATION:
+            read_calibration(measured, key)
+        elif "/" not in rest:
+            named.setdefault(key, set()).update(_DIGEST.findall(data))
+    for name in files:
+        key, _, rest = name.partition("/")
+        if "/" in rest and Path(rest).stem.encode() not in named.get(key, ()):
+            raise BaselineError(f"the measured baselines hold {name!r}, which no baseline of theirs refers to")
 
 
 def _lines(measured: Baseline, present: Path) -> list[str]:

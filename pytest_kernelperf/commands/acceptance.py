@@ -14,6 +14,7 @@ from pytest_kernelperf.ci.acceptance import PREFIX, find_acceptance
 from pytest_kernelperf.ci.against import read_labels
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.api import as_described
 from pytest_kernelperf.github.client import Client
 
 
@@ -35,7 +36,8 @@ def acceptance(output: Path) -> None:
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)
     try:
-        found = find_acceptance(client, pull.number)
+        with as_described():
+            found = find_acceptance(client, pull.number)
     except KernelperfError as problem:
         click.echo(f"::warning title=kernelperf::nothing is accepted, since GitHub could not be asked: {problem}")
         return

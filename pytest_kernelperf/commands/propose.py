@@ -13,6 +13,7 @@ from pytest_kernelperf.ci.proposal import Wish, check_words, compare_folders
 from pytest_kernelperf.ci.proposal import propose as open_pull_request
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError, UsageError
+from pytest_kernelperf.github.api import as_described
 from pytest_kernelperf.github.client import Client
 
 
@@ -42,7 +43,8 @@ def propose(measured: Path, baselines: str, base: str, dry_run: bool) -> None:
         if dry_run:
             return
         wish = Wish(baselines, base, f"kernelperf/baselines-{variable('GITHUB_RUN_ID') or commit[:12]}", commit, reason)
-        click.echo(f"opened pull request {open_pull_request(Client.of(os.environ), proposal, wish)}")
+        with as_described():
+            click.echo(f"opened pull request {open_pull_request(Client.of(os.environ), proposal, wish)}")
     except KernelperfError as problem:
         click.echo(f"::error title=kernelperf::{problem}")
         sys.exit(UNUSABLE)

@@ -11,6 +11,7 @@ import click
 from pytest_kernelperf.ci.watch import look, report
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.api import as_described
 from pytest_kernelperf.github.client import Client
 
 
@@ -33,7 +34,8 @@ def watch(run_file: Path, box: str, author: str, dry_run: bool) -> None:
     server = variable("GITHUB_SERVER_URL") or "https://github.com"
     where = f"{server}/{variable('GITHUB_REPOSITORY')}/actions/runs/{variable('GITHUB_RUN_ID')}"
     try:
-        click.echo(report(Client.of(os.environ), finding, where, author))
+        with as_described():
+            click.echo(report(Client.of(os.environ), finding, where, author))
     except KernelperfError as problem:
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
+
+from pytest_kernelperf.errors import GitHubError
 
 
 class Repository(Protocol):
@@ -31,3 +35,12 @@ class Storage(Repository, Protocol):
     def download(self, path: str, limit_bytes: int) -> bytes:
         """Return a file, of which no more than ``limit_bytes`` are read: one byte more says that there are more."""
         ...
+
+
+@contextmanager
+def as_described() -> Iterator[None]:
+    """Something between here and GitHub may answer in its place, and leave out what GitHub never does."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ValueError) as problem:
+        raise GitHubError(f"an answer is not as GitHub describes it ({type(problem).__name__}: {problem})") from problem

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Protocol
 
-from pytest_kernelperf.errors import GitHubError, RunFileError
-from pytest_kernelperf.github.api import Storage
+from pytest_kernelperf.errors import RunFileError
+from pytest_kernelperf.github.api import Storage, as_described
 from pytest_kernelperf.github.artifact import find_artifact, read_artifact
 from pytest_kernelperf.github.body import MAX_CHARACTERS, RUNNING, SHOWN, SUPERSEDED, Body, Mark
 from pytest_kernelperf.github.event import RunEvent
@@ -59,13 +57,13 @@ def post(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer) -> st
     """
     if event.kind != "pull_request":
         return f"the run was for {event.kind}, not for a pull request: nothing is posted"
-    with _as_described():
+    with as_described():
         pulls = find_pulls(github, event)
     if len(pulls) != 1:
         found = "no open pull request comes" if not pulls else f"{len(pulls)} open pull requests come"
         return f"{found} from the run's branch: nothing is posted"
     pull = pulls[0]
-    with _as_described():
+    with as_described():
         earlier = find_comment(github, pull.number, wish.author)
     if earlier is not None and earlier.body.mark.order > _mark(event).order:
         return f"the comment on #{pull.number} shows a later run: nothing is posted"
@@ -100,7 +98,7 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
     found: Run | str
     note = ""
     try:
-        with _as_described():
+        with as_described():
             artifact = find_artifact(github, event, wish.artifacts)
         if artifact is None:
             found = NO_RESULT.get(event.conclusion, "The run left no result: its log says why.")
@@ -117,15 +115,6 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
         sentence = "The result is longer than a comment may be: look at the run's summary."
         text = renderer.result(sentence, links, judging)
     return text
-
-
-@contextmanager
-def _as_described() -> Iterator[None]:
-    """Something between here and GitHub may answer in its place, and leave out what GitHub never does."""
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ValueError) as problem:
-        raise GitHubError(f"an answer is not as GitHub describes it ({type(problem).__name__}: {problem})") from problem
 
 
 def _mark(event: RunEvent) -> Mark:

@@ -12,11 +12,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 
 from pytest_kernelperf.ci.acceptance import find_acceptance
 from pytest_kernelperf.ci.plain import plain
-from pytest_kernelperf.ci.proposal import Wish, check_words, compare_folders, propose
+from pytest_kernelperf.ci.proposal import Proposal, Wish, check_words, compare_folders, propose
 from pytest_kernelperf.ci.watch import MARKER, Finding, look, report
+from pytest_kernelperf.cli import main
 from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError
 from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.model import Drift, Run
@@ -91,6 +93,7 @@ class TestAcceptance:
             ({"events": [("labeled", "maintainer", "User"), ("unlabeled", "x", "User")]}, "does not say who"),
             ({"events": [("labeled", "maintainer", "Bot")]}, "does not say who"),
             ({"events": [("labeled", "../maintainer", "User")]}, "does not say who"),
+            ({"events": [("labeled", "stranger/permission#", "User")]}, "does not say who"),
             ({"events": [("labeled", "stranger", "User")]}, "stranger has the role triage and may not"),
             ({"permission": "read"}, "may not accept"),
             ({"permission": "none"}, "may not accept"),
@@ -101,6 +104,12 @@ class TestAcceptance:
         found = find_acceptance(self.github(**changed), 3)
         assert (found.by, found.reason) == ("", "")
         assert why in found.sentence
+
+    def test_a_login_that_a_company_manages_is_one(self) -> None:
+        """It has an underscore, which no other has."""
+        github = self.github(events=[("labeled", "name_company", "User")])
+        github.answers["collaborators/name_company/permission"] = {"permission": "write"}
+        assert find_acceptance(github, 3).by == "name_company"
 
     def test_the_reason_stays_one_line_of_a_length(self) -> None:
         """It goes into records and into the comment."""
@@ -186,8 +195,10 @@ class TestProposing:
         """What was measured, what is there, and the project, with one kernel of ours."""
         measured, present = tmp_path / "measured", tmp_path / "project" / "baselines"
         shutil.copytree(BASELINES / "sm90-132sm", measured / "sm90-132sm")
-        for file in (measured / "sm90-132sm").glob("*.json"):
-            if file.name not in ("rope.json", "kv_append.json"):
+        kept = [measured / "sm90-132sm" / name for name in ("rope.json", "kv_append.json")]
+        named = b"".join(file.read_bytes() for file in kept)
+        for file in (measured / "sm90-132sm").rglob("*.*"):
+            if file.is_file() and file not in kept and file.stem.encode() not in named:
                 file.unlink()
         shutil.copytree(measured, present)
         for name in ("rope", "kv_append"):
@@ -240,6 +251,36 @@ class TestProposing:
         with pytest.raises(BaselineError, match="which is no baseline's file"):
             compare_folders(*folders)
 
+    @pytest.mark.parametrize(
+        ("name", "why"),
+        [
+            (f"sm90-132sm/objects/{'0' * 64}.gz", "which no baseline of theirs refers to"),
+            (f"sm90-132sm/sources/{'0' * 64}.json", "which no baseline of theirs refers to"),
+            (f"other/objects/{'0' * 64}.gz", "which no baseline of theirs refers to"),
+            (f".git/objects/{'0' * 64}.gz", "which no baseline of theirs refers to"),
+            ("sm90-132sm/calibration.json", "calibration.json"),
+            ("sm90-132SM/calibration.json", "calibration.json"),
+            ("readme.md", "which is no baseline's file"),
+        ],
+    )
+    def test_what_no_check_of_a_baseline_has_seen_is_refused(
+        self, folders: tuple[Path, Path, Path], name: str, why: str
+    ) -> None:
+        """Anything could be in it, and would be committed beside what was checked."""
+        path = folders[0] / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"version": 1, "anything": "goes"}')
+        with pytest.raises(BaselineError, match=why):
+            compare_folders(*folders)
+
+    def test_names_that_are_one_on_some_disks_are_refused(self, folders: tuple[Path, Path, Path]) -> None:
+        """A checkout there would hold one of them, of which nobody knows which."""
+        folder = folders[0] / "sm90-132sm"
+        text = (folder / "rope.json").read_text()
+        (folder / "ROPE.json").write_text(text.replace('"kernel": "rope"', '"kernel": "ROPE"'))
+        with pytest.raises(BaselineError, match="which are one file on some disks"):
+            compare_folders(*folders)
+
     def test_links_are_refused(self, folders: tuple[Path, Path, Path]) -> None:
         """They could name any file of the hosted machine."""
         (folders[0] / "sm90-132sm" / "more.json").symlink_to("/etc/passwd")
@@ -269,6 +310,35 @@ class TestProposing:
         """The inputs come from a form."""
         with pytest.raises(UsageError):
             check_words(commit, reason)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{}", b"null", b"7", b'{"head": null, "labels": []}', b'[{"number": {}}]'])
+@pytest.mark.parametrize("command", ["acceptance", "watch", "propose"])
+def test_an_odd_answer_is_a_sentence(
+    command: str, body: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Something between here and GitHub may answer in its place; no traceback, and nothing is accepted."""
+    server = pytest.importorskip("github_api", reason="the stand-in needs openapi-core")
+    event = tmp_path / "event.json"
+    pull = {"head": {"sha": HEAD}, "base": {"sha": HEAD, "ref": "main"}, "labels": [{"name": f"slow-ok:{HEAD}"}]}
+    event.write_text(json.dumps({"number": 3, "pull_request": pull}))
+    (tmp_path / "measured").mkdir()
+    arguments = {"acceptance": ["--output", str(tmp_path / "a.json")], "watch": [str(tmp_path / "none.json")],
+                 "propose": [str(tmp_path / "measured")]}[command]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "pytest_kernelperf.commands.propose.compare_folders", lambda *given: Proposal({"x": b""}, ("x",))
+    )
+    monkeypatch.setattr("pytest_kernelperf.ci.checkout.Git.same", lambda *given: True)
+    with server.GitHub(server.World()) as github:
+        github.world.faults.append(server.Fault(200, times=99, body=body))
+        variables = {"GITHUB_TOKEN": "ghs_stand_in", "GITHUB_API_URL": github.url, "GITHUB_REPOSITORY": "owner/project",
+                     "GITHUB_EVENT_PATH": str(event), "SHA": HEAD, "REASON": "x", "GITHUB_RUN_ID": "9"}  # fmt: skip
+        done = CliRunner().invoke(main, [command, *arguments], env=variables)
+    assert done.exit_code == (0 if command == "acceptance" else 2)
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert not (tmp_path / "a.json").exists()
+    assert "GitHub" in done.output
 
 
 class TestTheClient:

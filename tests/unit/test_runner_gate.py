@@ -128,6 +128,11 @@ class TestForks:
         decide(variables("pull_request", payload), payload, rules(payload))
         why_not("pull_request", fork("labeled", f"perf-ok:{HEAD}", sender="аpprover"))
 
+    def test_a_login_that_a_company_manages_may_approve(self) -> None:
+        """It has an underscore, which no other has."""
+        payload = fork("labeled", f"perf-ok:{HEAD}", sender="name_company")
+        decide(variables("pull_request", payload), payload, rules(payload, approvers=["name_company"]))
+
     def test_without_approvers_no_fork_runs(self) -> None:
         """The settings as they are installed."""
         payload = fork("labeled", f"perf-ok:{HEAD}")

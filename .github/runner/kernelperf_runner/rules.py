@@ -13,7 +13,8 @@ from kernelperf_runner.document import Refusal, read
 EVENTS = ("pull_request", "push", "merge_group", "workflow_dispatch", "schedule")
 """The only events that have rules; all others are refused, whatever a settings file says."""
 
-LOGIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})")
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
+"""Companies that manage their users' accounts have an underscore in each: ``name_company``."""
 
 
 @dataclass(frozen=True)
