@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
+import sys
+from typing import Any
 
 import click
 
 from pytest_kernelperf import __version__
+from pytest_kernelperf.commands.exit_code import UNUSABLE
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write of stdout says where it leads to a file for which there is no room."""
 
 SHORT_HELP = {
     "show": "Print a run's tables and what to do next.",
@@ -43,6 +52,17 @@ class _Commands(click.Group):
         command = getattr(module, cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except OSError as problem:
+            if problem.errno not in FULL or problem.filename is not None:
+                raise
+            with contextlib.suppress(OSError, ValueError):  # what could not be printed is not tried again at the end
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"what was to be printed cannot be written ({problem.strerror}): make room for it", err=True)
+            sys.exit(UNUSABLE)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Meta
 
 from pytest_kernelperf import strict_json
-from pytest_kernelperf.atomic_write import write_atomically
+from pytest_kernelperf.atomic_write import followed, write_atomically
 from pytest_kernelperf.baseline.field import Digest, KernelName, ModulePath, ShortText, Text, VariantName
 from pytest_kernelperf.errors import ReplayError
 from pytest_kernelperf.model import BufferSpec, CaseId, Frozen, Plan, SourceBundle, digest_of_bytes
@@ -152,7 +152,7 @@ def write_export(path: Path, export: Export) -> None:
     """
     data = encode(export)
     try:
-        write_atomically(path, data)
+        write_atomically(followed(path), data)
     except OSError as failure:
         raise ReplayError(f"{path} cannot be written ({failure.strerror}): name another file with --output") from None
 

@@ -10,6 +10,7 @@ import click
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.pytest_process import terminable
 from pytest_kernelperf.report.table import Format
 from pytest_kernelperf.report.trace import render_trace, render_trace_comparison
 from pytest_kernelperf.trace.comparison import compare_traces
@@ -33,7 +34,8 @@ def trace(trace_a: Path, trace_b: Path | None, as_json: bool, markdown: bool, pe
         summary = summarise_trace(trace_a)
         comparison = compare_traces(summary, summarise_trace(trace_b)) if trace_b is not None else None
         if perfetto is not None:
-            write_perfetto(trace_a, perfetto)
+            with terminable():
+                write_perfetto(trace_a, perfetto)
     except KernelperfError as problem:
         click.echo(str(problem), err=True)
         sys.exit(UNUSABLE)

@@ -8,9 +8,7 @@ programs.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,7 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from pytest_kernelperf import strict_json
-from pytest_kernelperf.atomic_write import TEMPORARY, write_atomically
+from pytest_kernelperf.atomic_write import discard, temporary_beside, write_atomically
 from pytest_kernelperf.baseline.replay import plan_problem
 from pytest_kernelperf.code_object import read_kernels
 from pytest_kernelperf.errors import CodeObjectError, KernelperfError, ReplayError, UsageError
@@ -257,7 +255,7 @@ def _arms(stored: StoredCase, fd: int, name: str) -> Iterator[Arm]:
 
 def _write_data(path: Path, inputs: InputSet, codes: Iterable[bytes]) -> None:
     """Write the data file, which may be large, without having it in memory at once."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+    temporary = temporary_beside(path)
     try:
         with temporary.open("xb") as file:
             done = 0
@@ -269,5 +267,4 @@ def _write_data(path: Path, inputs: InputSet, codes: Iterable[bytes]) -> None:
                 file.write(code)
         temporary.replace(path)
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            temporary.unlink()
+        discard(temporary)

@@ -5,6 +5,7 @@ Only what AMD keeps stable is asked for: unsuffixed views, with columns found by
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import stat
 from collections.abc import Iterator, Sequence
@@ -29,7 +30,7 @@ def find_files(path: Path) -> tuple[Path, ...]:
     Raises:
         TraceError: there is none.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):  # what nobody can look at is said by whoever opens it
         return (path,)
     found = tuple(sorted(one for one in path.rglob("*.db") if one.is_file()))
     if not found:
@@ -94,6 +95,15 @@ def shown(path: Path) -> str:
     return one_line(str(path))
 
 
+def is_database(path: Path) -> bool:
+    """Whether a file is there that sqlite wrote."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:  # no waiting for a pipe
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def _check_header(path: Path) -> bytes:
     try:
         status = path.stat()
@@ -127,7 +137,7 @@ def _check_header(path: Path) -> bytes:
 
 
 def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    return path.stat().st_size if os.path.exists(path) else 0
 
 
 def _check_unlocked(path: Path) -> None:
@@ -146,7 +156,7 @@ def _check_unlocked(path: Path) -> None:
 
 
 def _connect(path: Path, *, immutable: bool = True) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.absolute()))}?mode=ro{'&immutable=1' if immutable else ''}"
+    address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro{'&immutable=1' if immutable else ''}"
     try:
         return sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)
     except sqlite3.Error as problem:

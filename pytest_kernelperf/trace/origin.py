@@ -6,6 +6,7 @@ Profilers make small things longer, so times of different origin are never compa
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -37,16 +38,21 @@ def sidecar(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
+def traced_by(beside: Path) -> Path:
+    """Return the trace whose origin a file of this name would tell: the other way of ``sidecar``."""
+    return beside.with_suffix("") if beside.suffix == ".json" else beside
+
+
 def read_origin(path: Path) -> str:
     """Return a trace's origin.
 
     Raises:
         TraceError: its sidecar cannot be used, or there is none and the trace cannot be read.
     """
-    beside = sidecar(path)
-    if path.is_dir():
+    if os.path.isdir(path):
         return " and ".join(sorted({read_origin(one) for one in find_files(path)}))
-    if not beside.exists():
+    beside = sidecar(path)
+    if not os.path.exists(beside):  # nor can it be there where its name would be too long
         return _read_metadata(path)
     if not beside.is_file():
         raise TraceError(f"{shown(beside)} is no file: a trace's origin stands there, or nothing")

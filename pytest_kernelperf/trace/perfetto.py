@@ -7,39 +7,41 @@ one track must nest, so kernels that overlap (several queues of one stream) get 
 from __future__ import annotations
 
 import json
-import os
-import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_kernelperf.atomic_write import TEMPORARY
+from pytest_kernelperf.atomic_write import discard, followed, temporary_beside
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.trace.comparison import without_arguments
 from pytest_kernelperf.trace.dispatch import Dispatches, Group
-from pytest_kernelperf.trace.file import find_files, shown
+from pytest_kernelperf.trace.file import is_database, shown
+from pytest_kernelperf.trace.origin import traced_by
 from pytest_kernelperf.trace.summary import read_trace
 
 CHUNK_ROWS = 20_000
 
 
 def write_perfetto(path: Path, out: Path) -> None:
-    """Write a trace's sound kernels to ``out``, which appears whole or not at all.
+    """Write a trace's sound kernels to ``out``, which appears whole or not at all; a link is followed.
 
     Raises:
-        TraceError: the trace cannot be used, ``out`` cannot be written or is the trace.
+        TraceError: the trace cannot be used; ``out`` cannot be written, or is a trace or what tells a trace's origin.
     """
-    if out.resolve() in {one.resolve() for one in find_files(path)}:
-        raise TraceError(f"{shown(out)} is the trace itself: name another file for Perfetto")
-    temporary = out.with_name(f".{out.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+    target = followed(out)
+    for one, what in ((target, "is a trace"), (traced_by(target), "is where the origin of the trace beside it stands")):
+        if is_database(one):
+            raise TraceError(f"{shown(out)} {what}: name another file for Perfetto")
     dispatches = read_trace(path)
     try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.writelines(perfetto_parts(dispatches))
-        temporary.replace(out)
+        temporary = temporary_beside(target)
+        try:
+            with temporary.open("x", encoding="utf-8") as file:
+                file.writelines(perfetto_parts(dispatches))
+            temporary.replace(target)
+        finally:
+            discard(temporary)
     except OSError as problem:
-        raise TraceError(f"{shown(out)} cannot be written ({problem.strerror})") from None
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise TraceError(f"{shown(out)} cannot be written ({problem.strerror}): name another file") from None
 
 
 def perfetto_parts(dispatches: Dispatches) -> Iterator[str]:

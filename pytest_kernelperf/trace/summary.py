@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_kernelperf.trace.dispatch import Dispatches, Group, read_dispatches
-from pytest_kernelperf.trace.file import find_files
+from pytest_kernelperf.trace.file import find_files, shown
 from pytest_kernelperf.trace.interval import sound
 from pytest_kernelperf.trace.origin import read_origin
 from pytest_kernelperf.trace.record import Device, Gap, KernelSummary, ProcessSummary, Timeline, TraceSummary
@@ -44,7 +44,7 @@ def summarise(dispatches: Dispatches, path: Path, origin: str) -> TraceSummary:
     """Sum up sound dispatches, sorted by start."""
     first = _first_calls(dispatches)
     return TraceSummary(
-        str(path),
+        shown(path),
         origin,
         len(dispatches.group),
         dispatches.left_out,

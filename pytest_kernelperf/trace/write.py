@@ -20,7 +20,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from pytest_kernelperf.atomic_write import TEMPORARY, flush_folder, write_atomically
+from pytest_kernelperf.atomic_write import discard, flush_folder, followed, temporary_beside, write_atomically
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.recording import Dispatches, Recording
 from pytest_kernelperf.trace.comparison import without_arguments
@@ -44,21 +44,23 @@ def write_trace(path: Path, recording: Recording) -> None:
     """
     if not len(recording.dispatches):
         raise TraceError(f"{shown(path)} is not written: no kernel was recorded, so check that the plan launches one")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+    target = followed(path)
     try:
-        with closing(sqlite3.connect(temporary, isolation_level=None)) as database:
-            _Writer(database, recording).write()
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        # First the sidecar: the new times must never be taken for those of another profiler.
-        write_atomically(sidecar(path), msgspec.json.encode(Origin(ORIGIN_VERSION, recording.origin)) + b"\n")
-        temporary.replace(path)
-        flush_folder(path.parent)
+        temporary = temporary_beside(target)
+        try:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as database:
+                _Writer(database, recording).write()
+            with temporary.open("rb+") as file:
+                os.fsync(file.fileno())
+            # First the sidecar: the new times must never be taken for those of another profiler.
+            write_atomically(sidecar(target), msgspec.json.encode(Origin(ORIGIN_VERSION, recording.origin)) + b"\n")
+            temporary.replace(target)
+            flush_folder(target.parent)
+        finally:
+            discard(temporary)
     except (OSError, sqlite3.Error) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise TraceError(f"{shown(path)} cannot be written ({reason}): name a file in a folder with room") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 class _Writer:
