@@ -32,7 +32,8 @@ def summary(run_file: Path) -> None:
     links = Links(variable("GITHUB_REPOSITORY") or "", variable("GITHUB_SERVER_URL") or "https://github.com")
     place = variable("GITHUB_STEP_SUMMARY")
     there = Path(place).stat().st_size if place and Path(place).exists() else 0
-    text = render_comment(found, links, max(0, MOST_BYTES - there - 2), octets) + "\n"
+    pictures = [] if isinstance(found, str) else _pictures(found)
+    text = render_comment(found, links, max(0, MOST_BYTES - there - 2), octets, pictures) + "\n"
     try:
         if not place:
             click.echo(text, nl=False)
@@ -47,3 +48,11 @@ def summary(run_file: Path) -> None:
     if isinstance(found, str):
         click.echo(found, err=True)
         sys.exit(UNUSABLE)
+
+
+def _pictures(run: Run) -> list[str]:
+    """What can be shown in a summary: GitHub strips SVG, images of ``data:`` and scripts, and cannot show a file of the
+    run's. Characters in a block of code stay as they are; Braille is not in all fonts that its pages are read in."""
+    from pytest_kernelperf.report.figure.text_pictures import MOST_COLUMNS, text_pictures
+
+    return list(text_pictures(run, MOST_COLUMNS, braille=False, told=False))

@@ -43,11 +43,20 @@ class Links(Frozen, frozen=True):
     pull: int | None = None
 
 
-def render_comment(found: Run | str, links: Links, most: int = MOST_CHARACTERS, size: Size = characters) -> str:
-    """Return the comment's text of at most ``most`` by ``size``; a sentence stands where there is no result."""
+def render_comment(
+    found: Run | str,
+    links: Links,
+    most: int = MOST_CHARACTERS,
+    size: Size = characters,
+    pictures: Sequence[str] = (),
+) -> str:
+    """Return the comment's text of at most ``most`` by ``size``; a sentence stands where there is no result.
+
+    ``pictures`` are drawn in characters, each of which is as wide as any other.
+    """
     if isinstance(found, str):
         return f"⚠️ **No result**: {inert(found)}\n\n{_footer(None, links)}".rstrip()
-    return fitted(list(_parts(found, links)), most, size)
+    return fitted(list(_parts(found, links, pictures)), most, size)
 
 
 def render_banner(state: str, links: Links) -> str:
@@ -60,7 +69,7 @@ def render_banner(state: str, links: Links) -> str:
     return f"> ↩️ **Superseded**: this is of {_commit(links.commit, links)}, not of the latest commit{head}."
 
 
-def _parts(run: Run, links: Links) -> Iterator[Part]:
+def _parts(run: Run, links: Links, pictures: Sequence[str]) -> Iterator[Part]:
     """Yield the comment from its top: what to act on, what changed, what to know, what can be unfolded."""
     ordered = change.in_order([*change.cases_of(run), *(r for r in run.records if r.mutation_of and r.decision.fails)])
     shown = [(group, record) for group, record in ordered if not group.folded]
@@ -71,6 +80,7 @@ def _parts(run: Run, links: Links) -> Iterator[Part]:
     yield Part("", tuple(not_shown_lines(shown, kernels)), weight=1)
     yield _table("", shown, weight=2)
     yield Part("", tuple(_sentences(run, shown, kernels)), noun="sentence", weight=4)
+    yield Part("", tuple(fenced(picture.rstrip(), "text") for picture in pictures), noun="picture", weight=5)
     yield Part("", tuple(blame_lines(run, links.commit if is_commit(links.commit) else "")), noun="note", weight=1)
     yield Part("", tuple(f"> {'⚠️ ' if not place else ''}{inert(line)}" for place, line in enumerate(drift_lines(run))))
     if folded:

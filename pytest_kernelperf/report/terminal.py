@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from pytest_kernelperf.model import Run
 from pytest_kernelperf.report.detail import needs_details, render_details
@@ -18,10 +18,12 @@ MOST_TRACES = 10
 """So many cases show their traces though nothing is wrong with them."""
 
 
-def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder: str = "") -> str:
+def render_run(
+    run: Run, form: Format = "plain", *, details: bool = True, folder: str = "", pictures: Sequence[str] = ()
+) -> str:
     """Return the report of a run; ``details=False`` where the failing tests' messages already stand above it.
 
-    ``folder`` is the run file's, as one types it.
+    ``folder`` is the run file's, as one types it. ``pictures`` are drawn already, and stand above the headline.
     """
     detail = render_details(run, warnings_only=not details, traced=form == "plain", folder=folder)
     if detail and form == "github":
@@ -31,7 +33,8 @@ def render_run(run: Run, form: Format = "plain", *, details: bool = True, folder
     closing = (
         "\n".join(inert(line) if form == "github" else line for line in (headline(run), *next_commands(run))) + "\n"
     )
-    return "\n".join(part for part in (render_tables(view_of(run), form), detail, traces, drift, closing) if part)
+    parts = (render_tables(view_of(run), form), detail, traces, *pictures, drift, closing)
+    return "\n".join(part for part in parts if part)
 
 
 def _traces(run: Run, form: Format, folder: str) -> Iterator[str]:

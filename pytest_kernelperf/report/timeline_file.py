@@ -36,16 +36,21 @@ def write_timelines(run: Run, folder: Path) -> tuple[Path, ...]:
     for record in run.records:
         picture = render_timeline(record)
         if picture is not None:
-            path = folder / f"{_file_name(record.case)}.svg"
+            path = folder / f"{_case_name(record.case)}.svg"
             if path in written:  # names that differ in what no file's name may hold
-                path = folder / f"{_file_name(record.case)}-{len(written)}.svg"
+                path = folder / f"{_case_name(record.case)}-{len(written)}.svg"
             _write(path, picture)
             written.append(path)
     return tuple(written)
 
 
-def _file_name(case: CaseId) -> str:
-    return re.sub(r"[^A-Za-z0-9_.-]", "_", f"{case.kernel}-{case.variant}-{case.tokens}").lstrip(".-")[:MOST_NAME]
+def file_name(text: str) -> str:
+    """Return text as the beginning of a file's name, which is no hidden file, option or folder's."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", text).lstrip(".-")[:MOST_NAME]
+
+
+def _case_name(case: CaseId) -> str:
+    return file_name(f"{case.kernel}-{case.variant}-{case.tokens}")
 
 
 def _write(path: Path, picture: str | None) -> None:

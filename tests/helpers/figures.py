@@ -74,12 +74,17 @@ def run_of(records: Sequence[Record], device: DeviceFacts = DEVICE) -> Run:
     return Run(1, "0.1.0", "2026-03-01T12:00:00Z", device, {}, {"mode": "graph"}, tuple(records))
 
 
-def rich_run() -> Run:
+def rich_run(blocks: int = 30) -> Run:
     """Three variants of one kernel whose curves cross; two cases slower, one measured beside a browser, one wrong."""
     records = [
         compared(
             CaseId("moe_add_inject", variant, tokens),
-            measured(fixed_us + each_us * tokens, 1.021 if (variant, tokens) in SLOWER else 1.0, contended=contended),
+            measured(
+                fixed_us + each_us * tokens,
+                1.021 if (variant, tokens) in SLOWER else 1.0,
+                contended=contended,
+                blocks=blocks,
+            ),
             moved_bytes=moved_bytes * tokens,
         )
         for tokens in SIZES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import figures
 import msgspec
 import pytest
 from comment_states import HEAD, LINKS, SLOWER, STATES, case, compared, run, text_of
@@ -191,6 +192,33 @@ class TestCommands:
         summary.write_text("x" * ((1 << 20) - 10))
         assert self.call("summary", str(run_file)) == 0
         assert summary.stat().st_size == (1 << 20) - 10
+
+    def test_the_summary_shows_pictures_in_blocks_of_code(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The kernel's curve and the failing cases' blocks, whatever those are called; the comment has none."""
+        monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        hostile = CaseId("```\n# @everyone", "</code><img src=x>|`", 512)
+        slow = [
+            figures.compared(msgspec.structs.replace(hostile, tokens=n), figures.measured(2.0, 1.1)) for n in (1, 7)
+        ]
+        write_run(tmp_path / "run.json", figures.run_of(slow))
+        assert self.call("summary", str(tmp_path / "run.json")) == 0
+        text = capsys.readouterr().out
+        assert problems_of(text) == []
+        assert len(re.findall(r"^`{4}text$", text, re.MULTILINE)) == 3
+        assert text.count("└ process") == 2
+        assert self.call("comment", "--dry-run", str(tmp_path / "run.json")) == 0
+        assert "┤" not in capsys.readouterr().out
+
+    def test_pictures_give_way_where_a_summary_is_nearly_full(self) -> None:
+        """And are counted."""
+        found, pictures = figures.run_of([SLOWER]), [f"picture {number}\n{'x' * 900}" for number in range(3)]
+        everything = render_comment(found, LINKS, 1 << 20, octets, pictures)
+        text = render_comment(found, LINKS, octets(everything) - 500, octets, pictures)
+        assert [f"picture {number}" in text for number in range(3)] == [True, True, False]
+        assert "… 1 more picture left out here." in text
+        assert octets(text) <= octets(everything) - 500
 
     def test_a_broken_run_file_is_said_in_the_summary_too(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

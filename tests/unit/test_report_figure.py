@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 import json
+import sys
+import xml.etree.ElementTree as ElementTree
 from typing import Any, get_args
 
 import altair
 import pytest
 import vl_convert
-from figures import rich_run
+from figures import compared, measured, rich_run, run_of
 
-from pytest_kernelperf.model import Record, Run
+from pytest_kernelperf.errors import UsageError
+from pytest_kernelperf.model import CaseId, Record, Run
+from pytest_kernelperf.report.figure import specification as specification_module
 from pytest_kernelperf.report.figure.block_differences import block_differences
+from pytest_kernelperf.report.figure.drawing import draw_png, draw_svg
 from pytest_kernelperf.report.figure.figure import KINDS, ROWS, Figure, Kind
 from pytest_kernelperf.report.figure.kernel_curve import kernel_curve
 from pytest_kernelperf.report.figure.samples_in_time import samples_in_time
-from pytest_kernelperf.report.figure.specification import filled, specification
+from pytest_kernelperf.report.figure.specification import WIDTH, filled, specification
 from pytest_kernelperf.report.figure.spread import run_rows, spread
+from pytest_kernelperf.report.figure.theme import DARK, DARK_CATEGORIES, LIGHT, LIGHT_CATEGORIES
 
 KERNEL = "moe_add_inject"
 
 
-def figure_of(kind: Kind, run: Run) -> Figure:
+def figure_of(kind: Kind, run: Run, kernel: str = KERNEL) -> Figure:
     """Return a figure of a rich run: of its kernel, or of its first case with samples."""
     record = next(record for record in run.records if record.measurements)
     made = {
-        "kernel_curve": lambda: kernel_curve(run, KERNEL),
+        "kernel_curve": lambda: kernel_curve(run, kernel),
         "block_differences": lambda: block_differences(record),
         "samples_in_time": lambda: samples_in_time(record),
         "spread": lambda: spread(run_rows(run.records), "this run"),
@@ -38,6 +44,15 @@ def figure_of(kind: Kind, run: Run) -> Figure:
 def run() -> Run:
     """A run with all that figures mark."""
     return rich_run()
+
+
+HOSTILE = "<script>alert(1)</script>]]>&\"' datum.x; javascript:alert(1) \u202e"
+
+
+@pytest.fixture(scope="module")
+def hostile() -> Run:
+    """Two variants of a kernel, all named by somebody who means harm."""
+    return run_of([compared(CaseId(f"{HOSTILE}k", f"{HOSTILE}{n}", 7 * n), measured(2.0 * n)) for n in (1, 2)])
 
 
 class TestSpecification:
@@ -89,3 +104,69 @@ def test_a_case_without_samples_has_no_picture() -> None:
     bare: Record = next(record for record in rich_run().records if not record.measurements)
     assert block_differences(bare) is None
     assert samples_in_time(bare) is None
+
+
+class TestDrawing:
+    """SVG and PNG, made without a browser and without network."""
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_a_hostile_name_is_text(self, kind: Kind, hostile: Run) -> None:
+        """It is seen as it is written, and there is no element or attribute of its making."""
+        figure = figure_of(kind, hostile, hostile.records[0].case.kernel)
+        root = ElementTree.fromstring(draw_svg(figure))
+        names = {element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in root.iter()}
+        assert names <= {"svg", "g", "path", "text", "tspan", "rect", "line", "defs", "clipPath", "title", "desc"}
+        attributes = {name for element in root.iter() for name in element.attrib}
+        assert not [name for name in attributes if name.startswith("on") or "href" in name]
+        assert "\u202e" not in "".join(root.itertext())
+        if kind != "spread":  # whose title names no case
+            assert "<script>" in "".join(root.itertext())
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_figures_in_words_are_the_pictures_own(self, kind: Kind, run: Run) -> None:
+        """Who does not see it is told: title, what it shows, and how it is to be read."""
+        figure = figure_of(kind, run)
+        root = ElementTree.fromstring(draw_svg(figure))
+        assert (root.get("role"), root.get("aria-label")) == ("img", figure.description)
+        assert [root[place].text for place in (0, 1)] == [figure.title, figure.description]
+        assert figure.title in figure.description
+
+    def test_both_themes_draw_the_same_marks(self, run: Run) -> None:
+        """Light and dark differ in colours alone."""
+        figure = figure_of("block_differences", run)
+        light, dark = (ElementTree.fromstring(draw_svg(figure, config)) for config in (LIGHT, DARK))
+        assert [element.get("d") for element in light.iter()] == [element.get("d") for element in dark.iter()]
+        assert {element.get("fill") for element in light.iter()} != {element.get("fill") for element in dark.iter()}
+
+    def test_a_png_is_sharp(self, run: Run) -> None:
+        """Twice as many pixels as px of the picture."""
+        data = draw_png(figure_of("spread", run))
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert int.from_bytes(data[16:20], "big") > 2 * WIDTH
+
+    @pytest.mark.parametrize("missing", ["altair", "vl_convert"])
+    def test_without_the_extra_a_sentence_says_which(
+        self, missing: str, run: Run, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whichever of its packages is not there."""
+        for name in [name for name in sys.modules if name.startswith("pytest_kernelperf.report.figure.chart")]:
+            monkeypatch.delitem(sys.modules, name)
+        monkeypatch.setitem(sys.modules, missing, None)
+        specification_module._made.cache_clear()
+        with pytest.raises(UsageError, match=r"pip install 'pytest-kernelperf\[report\]'$"):
+            draw_svg(figure_of("spread", run))
+
+
+@pytest.mark.parametrize(("categories", "page"), [(LIGHT_CATEGORIES, "#ffffff"), (DARK_CATEGORIES, "#0d1117")])
+def test_colours_stand_out_from_the_page(categories: list[str], page: str) -> None:
+    """Claim: at least 3 to 1, as WCAG 2.2 asks of graphics (1.4.11)."""
+    for colour in categories:
+        lighter, darker = sorted((luminance(colour), luminance(page)), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) >= 3
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance, by WCAG's definition."""
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from pytest_kernelperf import units
@@ -11,6 +10,10 @@ from pytest_kernelperf.report.change import deciding
 from pytest_kernelperf.report.figure.figure import ROWS, Figure, plain, shortened
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.stats.comparison import pair_samples
+from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US
+
+MOST_RATIO = 1e6
+"""What a stranger's file says beyond it is drawn as if it were this."""
 
 
 class BlockRow(Frozen, frozen=True):
@@ -82,8 +85,8 @@ def block_rows(measurements: Iterable[Measurement], comparison: Comparison) -> t
     blocks: dict[int, int] = {}
     for measurement in sorted(in_mode, key=lambda one: one.process):
         for arm_us, against_us in zip(*pair_samples([measurement], comparison.arm, comparison.against), strict=True):
-            change = arm_us / against_us - 1 if against_us > 0 else math.nan
-            if math.isfinite(change) and arm_us > 0:
+            if all(SHORTEST_US < time_us < LONGEST_US for time_us in (arm_us, against_us)):
+                change = arm_us / against_us - 1
                 block = blocks[measurement.process] = blocks.get(measurement.process, 0) + 1
                 contended = bool(measurement.contended_by)
                 rows.append(BlockRow(measurement.process, block, len(rows) + 1, change, contended))
@@ -92,19 +95,23 @@ def block_rows(measurements: Iterable[Measurement], comparison: Comparison) -> t
 
 def judgement(comparison: Comparison, blocks: int = 0) -> Judgement:
     """Return a comparison's figures: what is tolerated is the tolerance, or the floor where that is more."""
-    floor = comparison.floor_us / comparison.against_us if comparison.against_us > 0 else 0.0
-    allowed = max(comparison.tolerance_ratio, 1 + floor)
+    floor = comparison.floor_us / comparison.against_us if comparison.against_us > SHORTEST_US else 0.0
+    allowed = min(max(comparison.tolerance_ratio, 1 + floor, 1.0), MOST_RATIO)
     interval = units.format_interval(comparison.low_ratio, comparison.high_ratio)
     known = comparison.low_ratio is not None and comparison.high_ratio is not None
     return Judgement(
         place=blocks * 1.03 + 1,
-        change=comparison.change_ratio - 1,
-        low=comparison.low_ratio - 1 if comparison.low_ratio is not None else None,
-        high=comparison.high_ratio - 1 if comparison.high_ratio is not None else None,
+        change=_change(comparison.change_ratio),
+        low=_change(comparison.low_ratio) if comparison.low_ratio is not None else None,
+        high=_change(comparison.high_ratio) if comparison.high_ratio is not None else None,
         tolerated_low=1 / allowed - 1,
         tolerated_high=allowed - 1,
         text=f"{units.format_change(comparison.change_ratio)}{f' ({interval})' if known else ''}",
     )
+
+
+def _change(ratio: float) -> float:
+    return min(max(ratio, 0.0), MOST_RATIO) - 1
 
 
 def _words(comparison: Comparison) -> str:

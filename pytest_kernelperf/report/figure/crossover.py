@@ -1,4 +1,4 @@
-"""Where one variant's curve crosses another's: the size from which the other one is faster."""
+"""Where the fastest variant changes: the size at which its curve is crossed by the next one's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from pytest_kernelperf.model import Frozen
 
 LEAST_RATIO = 1.01
 """Sizes at which two curves are nearer than this do not say which one is faster."""
+
+MOST_CURVES = 12
+"""Of more variants, who is the fastest where is a question for the table."""
 
 
 class Timed(Protocol):
@@ -40,18 +43,30 @@ class Crossover(Frozen, frozen=True):
 
 
 def crossovers_of(rows: Sequence[Timed]) -> tuple[Crossover, ...]:
-    """Return where head's curves cross, of every two variants timed in one mode."""
+    """Return where head's fastest curve changes, of variants timed in one mode; nothing of too many variants."""
     curves: dict[tuple[str, str], dict[int, float]] = {}
     for row in rows:
         if row.arm == "head" and row.time_us is not None and row.tokens > 0:
             curves.setdefault((row.variant, row.mode), {})[row.tokens] = row.time_us
+    if len(curves) > MOST_CURVES:
+        return ()
     found = [
         crossing
         for (one, of), (other, against) in combinations(curves.items(), 2)
         if one[1] == other[1]
         for crossing in _between(one[0], of, other[0], against)
+        if all(crossing.time_us <= LEAST_RATIO * _at(crossing.tokens, third) for third in curves.values())
     ]
     return tuple(sorted(found, key=lambda each: (each.tokens, each.below, each.above)))
+
+
+def _at(tokens: float, curve: dict[int, float]) -> float:
+    """A curve's time at a size between two of its own, infinite elsewhere."""
+    for first, last in pairwise(sorted(curve)):
+        if first <= tokens <= last:
+            part = math.log(tokens / first) / math.log(last / first)
+            return math.exp(math.log(curve[first]) + part * math.log(curve[last] / curve[first]))
+    return math.inf
 
 
 def _between(one: str, of: dict[int, float], other: str, against: dict[int, float]) -> Iterator[Crossover]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.report.figure.figure import Figure
@@ -22,7 +23,10 @@ def draw_svg(figure: Figure, config: Config = LIGHT) -> str:
     """
     converter, spec, version = _prepared(figure)
     drawn: str = converter.vegalite_to_svg(spec, vl_version=version, config=config, allowed_base_urls=[])
-    return drawn
+    # Vega's renderer leaves the description out, and has a label for each of hundreds of points instead.
+    words = f"<title>{escape(figure.title)}</title><desc>{escape(figure.description)}</desc>"
+    root, _, content = drawn.partition(">")
+    return f'{root} role="img" aria-label={quoteattr(figure.description)}>{words}{content}'
 
 
 def draw_png(figure: Figure, config: Config = LIGHT) -> bytes:

@@ -14,6 +14,7 @@ from pytest_kernelperf.report.lane import shorten
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.stats.comparison import process_medians_us
 from pytest_kernelperf.stats.interval import interval_over_processes
+from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US
 
 ARMS = ("head", "baseline", "parent")
 """Arms with a line; a replaced variant has its own line as a variant."""
@@ -100,7 +101,7 @@ def _rows(record: Record, peak_gb_per_s: float | None) -> Iterator[CurveRow]:
 
 def _time(time_us: float | None) -> float | None:
     """A time that a log axis can show."""
-    return time_us if time_us is not None and 1e-12 < time_us < 1e15 else None
+    return time_us if time_us is not None and SHORTEST_US < time_us < LONGEST_US else None
 
 
 def _roofline_us(moved_bytes: int | None, peak_gb_per_s: float | None) -> float | None:

@@ -10,6 +10,7 @@ from pytest_kernelperf.model import Frozen, Measurement, Mode, Record
 from pytest_kernelperf.report.change import deciding
 from pytest_kernelperf.report.figure.figure import ROWS, Figure, plain, shortened
 from pytest_kernelperf.report.text import one_line
+from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US
 
 MOST_ROWS = 4_000
 """More points than a picture has room for are thinned out, whole blocks at a time."""
@@ -64,7 +65,7 @@ def sample_rows(measurements: Iterable[Measurement], mode: Mode) -> tuple[Sample
         if measurement.mode != mode:
             continue
         for sample in sorted(measurement.samples, key=lambda one: (one.block, one.place)):
-            if 0 < sample.time_us < math.inf:
+            if SHORTEST_US < sample.time_us < LONGEST_US:
                 arm, contended = one_line(sample.arm), bool(measurement.contended_by)
                 rows.append(SampleRow(len(rows) + 1, measurement.process, arm, sample.time_us, contended))
     return tuple(rows)
