@@ -97,7 +97,7 @@ class TestCurve:
 class TestBlocks:
     """One stretch for each process."""
 
-    JUDGED = Judgement(60, 0.02, 0.019, 0.021, -0.0099, 0.01, "+2 %")
+    JUDGED = Judgement(0.02, 0.019, 0.021, -0.0099, 0.01, "+2 %")
 
     def drawn(self, *changes: float, judged: Judgement = JUDGED) -> list[str]:
         """Two processes with these changes each."""

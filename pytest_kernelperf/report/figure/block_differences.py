@@ -32,9 +32,8 @@ class BlockRow(Frozen, frozen=True):
 
 class Judgement(Frozen, frozen=True):
     """What the blocks came to, as changes less 1: the mean over processes, its interval (None from one process), and
-    what is tolerated. ``place`` is behind the last block's."""
+    what is tolerated."""
 
-    place: float
     change: float
     low: float | None
     high: float | None
@@ -52,7 +51,7 @@ def block_differences(record: Record, comparison: Comparison | None = None) -> F
     if not rows:
         return None
     against = one_line(comparison.against)
-    judged = judgement(comparison, len(rows))
+    judged = judgement(comparison)
     title = f"{shortened(record.case)}: {_words(comparison)} {against}"
     agreed = max(comparison.slower, comparison.faster)
     direction = "slower" if comparison.slower >= comparison.faster else "faster"
@@ -93,14 +92,13 @@ def block_rows(measurements: Iterable[Measurement], comparison: Comparison) -> t
     return tuple(rows)
 
 
-def judgement(comparison: Comparison, blocks: int = 0) -> Judgement:
+def judgement(comparison: Comparison) -> Judgement:
     """Return a comparison's figures: what is tolerated is the tolerance, or the floor where that is more."""
     floor = comparison.floor_us / comparison.against_us if comparison.against_us > SHORTEST_US else 0.0
     allowed = min(max(comparison.tolerance_ratio, 1 + floor, 1.0), MOST_RATIO)
     interval = units.format_interval(comparison.low_ratio, comparison.high_ratio)
     known = comparison.low_ratio is not None and comparison.high_ratio is not None
     return Judgement(
-        place=blocks * 1.03 + 1,
         change=_change(comparison.change_ratio),
         low=_change(comparison.low_ratio) if comparison.low_ratio is not None else None,
         high=_change(comparison.high_ratio) if comparison.high_ratio is not None else None,

@@ -8,7 +8,7 @@ from statistics import median, quantiles
 
 from pytest_kernelperf import units
 from pytest_kernelperf.report.figure.block_differences import BlockRow, Judgement
-from pytest_kernelperf.report.figure.canvas import Canvas
+from pytest_kernelperf.report.figure.canvas import Canvas, key_lines
 
 LABEL = 9
 """Characters of the axis of differences."""
@@ -44,9 +44,9 @@ def draw_blocks(rows: Sequence[BlockRow], judged: Judgement, columns: int, heigh
         f" {f'process {process}':─<{width - 1}}"[:width] if width > 3 else "─" * width for process in processes
     )
     lines.append(f"{'':>{LABEL}} └{names}┘ all")
-    far = f"   {ABOVE} {BELOW} beyond" if any(row.change > high or row.change < low for row in rows) else ""
-    lines.append(f"{'':>{LABEL}}  - tolerance   ═ a process's median   ◆ over processes{far}")
-    return "\n".join(lines)
+    parts = ["- tolerance", "═ a process's median", "◆ over processes"]
+    parts += [f"{ABOVE} {BELOW} beyond"] if any(not low <= row.change <= high for row in rows) else []
+    return "\n".join([*lines, *key_lines(parts, LABEL + 2, columns)])
 
 
 def place_of(value: float, low: float, high: float, height: int) -> int:

@@ -6,7 +6,7 @@ the same, which would have left little of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _BITS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 """Braille's dots by row and column of a cell."""
@@ -79,3 +79,14 @@ class Canvas:
                 return ONE if self._seen[cell] == 1 else SEVERAL
             return chr(0x2800 + self._dots[cell])
         return self._behind.get(cell, " ")
+
+
+def key_lines(parts: Iterable[str], indent: int, columns: int) -> list[str]:
+    """Return what signs stand for as lines of at most ``columns`` characters; a longer part is cut."""
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(lines[-1]) + 3 + len(part) <= columns:
+            lines[-1] += f"   {part}"
+        else:
+            lines.append(f"{'':>{indent}}{part}"[:columns])
+    return lines

@@ -8,7 +8,7 @@ from itertools import pairwise
 from string import ascii_uppercase
 
 from pytest_kernelperf import units
-from pytest_kernelperf.report.figure.canvas import Canvas
+from pytest_kernelperf.report.figure.canvas import Canvas, key_lines
 from pytest_kernelperf.report.figure.kernel_curve import CurveRow
 
 SEVERAL, FAILS, STARVED = "*", "!", "▾"
@@ -111,10 +111,4 @@ def _key(rows: Sequence[CurveRow], variants: Sequence[str], columns: int) -> lis
     parts += [f"{SEVERAL} several", *([f"dotted {' and '.join(others)}"] if others else [])]
     parts += [f"{STARVED} starved"] if any(row.starved for row in timed) else []
     parts += [f"{FAILS} fails"] if any(row.fails for row in timed) else []
-    lines: list[str] = []
-    for part in parts:
-        if lines and len(lines[-1]) + 3 + len(part) <= columns:
-            lines[-1] += f"   {part}"
-        else:
-            lines.append(f"{'':>{LABEL}}  {part}"[:columns])
-    return lines
+    return key_lines(parts, LABEL + 2, columns)

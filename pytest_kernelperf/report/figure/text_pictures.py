@@ -83,7 +83,7 @@ def _blocks(record: Record, columns: int, braille: bool) -> str:
     if figure is None or comparison is None:
         return ""
     rows = block_rows(record.measurements, comparison)
-    drawn = draw_blocks(rows, judgement(comparison, len(rows)), columns, BLOCK_LINES, braille=braille)
+    drawn = draw_blocks(rows, judgement(comparison), columns, BLOCK_LINES, braille=braille)
     return _titled(figure.title, drawn, braille)
 
 

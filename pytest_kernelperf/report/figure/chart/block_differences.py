@@ -12,7 +12,7 @@ SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"
 FAR = 4
 """Points more than so many times the middle half's range from it are drawn at the edge, as arrows."""
 
-X = alt.X("place:Q", title="block, process by process").scale(zero=False, nice=False, padding=10)
+X = alt.X("place:Q", title="block, process by process").scale(zero=False, nice=False, padding=22)
 X = X.axis(grid=False, tickCount=10, format=",d")
 Y = alt.Y("shown:Q", title="difference of the pair").axis(format="+.3~p", labelExpr=axis.PERCENT)
 COLOUR = alt.Color("process:N").legend(None)
@@ -70,12 +70,11 @@ def _medians(rows: alt.Chart) -> alt.Chart:
 
 
 def _verdict(judged: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
-    """The mean over processes and its interval."""
+    """The mean over processes and its interval, in the room that the axis leaves at its end."""
+    at_the_end = alt.value(alt.ExprRef("width - 9"))
     known = judged.transform_filter("isValid(datum.low) && isValid(datum.high)")
-    interval = known.mark_rule(style="middle", strokeWidth=2.5).encode(
-        x=alt.X("place:Q"), y=alt.Y("low:Q"), y2="high:Q"
-    )
+    interval = known.mark_rule(style="middle", strokeWidth=2.5).encode(x=at_the_end, y=alt.Y("low:Q"), y2="high:Q")
     mean = judged.mark_point(style="middle", filled=True, shape="diamond", size=110, opacity=1)
     return interval, mean.encode(
-        x=alt.X("place:Q"), y=alt.Y("change:Q"), tooltip=[alt.Tooltip("text:N", title="over processes")]
+        x=at_the_end, y=alt.Y("change:Q"), tooltip=[alt.Tooltip("text:N", title="over processes")]
     )
