@@ -18,16 +18,19 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from pytest_kernelperf.atomic_write import followed
 from pytest_kernelperf.errors import KernelperfError, ReplayError
 from pytest_kernelperf.measure.buffers import SharedBuffers
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import DeviceFacts
-from pytest_kernelperf.replay.case_file import ReplayCase, read_case
+from pytest_kernelperf.replay.case_file import ReplayCase, data_path, read_case
 from pytest_kernelperf.replay.command import Receipt
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.library import choose
 from pytest_kernelperf.runtime.loop import Loop
 from pytest_kernelperf.runtime.recorder import Recorder
+from pytest_kernelperf.strict_json import one_line
+from pytest_kernelperf.trace.origin import sidecar
 from pytest_kernelperf.trace.write import write_trace
 
 UNUSABLE = 2
@@ -39,14 +42,22 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     try:
+        target = Path(out[0]) if out else None
         with read_case(Path(path)) as case:
-            receipt = play(case, case.arm(arm), int(rounds), Path(out[0]) if out else None)
+            _check_apart(followed(Path(path)), target)
+            receipt = play(case, case.arm(arm), int(rounds), target)
     except KernelperfError as problem:
-        sys.stderr.write(f"{problem}\n")
+        sys.stderr.write(f"{one_line(str(problem))}\n")  # the case's names are the file's, which may be a stranger's
         return UNUSABLE
     sys.stdout.write(f"{receipt}\n")
     sys.stdout.flush()
     return 0
+
+
+def _check_apart(case_file: Path, out: Path | None) -> None:
+    """Refuse a trace that would take the place of the case, as its own file or as what tells its origin."""
+    if out is not None and {case_file, data_path(case_file)} & {followed(out), sidecar(followed(out))}:
+        raise ReplayError(f"{out} with {out.name}.json beside it would replace the case: name another --trace")
 
 
 def play(case: ReplayCase, arm: Arm, rounds: int, out: Path | None) -> Receipt:

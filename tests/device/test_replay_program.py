@@ -3,6 +3,8 @@ it cannot be played."""
 
 from __future__ import annotations
 
+import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +28,7 @@ from pytest_kernelperf.model import (
     SourceBundle,
 )
 from pytest_kernelperf.plan import buffer_specs
+from pytest_kernelperf.replay import program
 from pytest_kernelperf.replay.case_file import read_case, write_case
 from pytest_kernelperf.replay.program import play
 from pytest_kernelperf.runtime.code import make_code
@@ -135,3 +138,38 @@ def test_the_command_says_what_is_wrong_and_exits_with_two(path: Path) -> None:
     done = replay(str(path), "--arm", "parent")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "there is no arm 'parent': scale plain at 8 tokens has head, baseline\n"
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """The program takes SIGINT for its own process; this one keeps it."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("out", ["case.json", "case.json.data", "case", "link"])
+def test_a_trace_never_takes_the_place_of_its_case(path: Path, out: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Claim: not as its file, nor as what tells its origin, nor over a link; one sentence, and the case is whole."""
+    path.with_name("link").symlink_to("case.json")
+    before = {one: one.read_bytes() for one in path.parent.iterdir()}
+    assert program.main([str(path), "head", "2", str(path.with_name(out))]) == 2
+    assert capfd.readouterr().err.endswith(f"{out}.json beside it would replace the case: name another --trace\n")
+    assert {one: one.read_bytes() for one in path.parent.iterdir()} == before
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_what_a_file_says_does_not_paint_the_terminal(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Claim: names and keys of a stranger's case are one printable line of a refusal."""
+    value = json.loads(path.read_text())
+    value["case"]["kernel"], value["device_key"] = "\x1b[31mred\nline", "\x1b[2J"
+    path.write_text(json.dumps(value))
+    for arm, words in (
+        ("head", "was recorded for ?[2J, and this device is "),
+        ("parent", "there is no arm 'parent': "),
+    ):
+        assert program.main([str(path), arm, "2"]) == 2
+        said = capfd.readouterr().err.removesuffix("\n")
+        assert words in said
+        assert said.isprintable()
