@@ -582,11 +582,28 @@ ParentState = Literal["identical", "baseline", "timed", "absent", "unplayable"]
 there; there, but it could not be run beside it."""
 
 
+class LimitEdit(Frozen, frozen=True):
+    """A limit (``name``) that a change states otherwise than its parent, and whose the case was judged by.
+
+    ``parent`` and ``here``: the values of both, for reading. ``judged_by``: ``parent`` where a change could else be
+    judged by what it allows itself.
+    """
+
+    name: str
+    parent: str
+    here: str
+    judged_by: Literal["parent", "here"] = "parent"
+
+
 class ParentCase(Frozen, frozen=True):
-    """The parent commit's code of a case: what it is to the code under test, in a word and in a sentence."""
+    """The parent commit's code of a case: what it is to the code under test, in a word and in a sentence.
+
+    ``limits``: those that this change states otherwise.
+    """
 
     state: ParentState
     sentence: str
+    limits: tuple[LimitEdit, ...] = ()
 
 
 class Accepted(Frozen, frozen=True):

@@ -25,7 +25,8 @@ from pytest_kernelperf.plan import MOST_STEPS
 
 # History of the file:
 #   1  first form: commit, device key, cases with plans, what could not be exported, objects and sources by digest
-VERSION = 1
+#   2  the limits that the commit judges a case by, since a change is not judged by its own
+VERSION = 2
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 MAX_PLAIN_BYTES = 256 * 1024 * 1024
@@ -36,13 +37,31 @@ _GZIP = 31
 _TEXT_CHARACTERS = 4000
 
 Tokens = Annotated[int, Meta(ge=0, le=2**62)]
+Share = Annotated[float, Meta(ge=0.0, le=0.99)]
+
+
+class PlannedLimits(Frozen, frozen=True):
+    """What the commit judges a case by.
+
+    ``tolerance``, ``curve_tolerance``: smallest slowdown that counts, of the case and over all sizes, as a share of its
+    time; null: the runtime's default, and half of the sizes' own. ``floor_us``: smallest difference that counts.
+    ``creep``: slowdown in accepted steps that is said. ``results``: how far results may lie from the reference, in
+    words.
+    """
+
+    tolerance: Share | None
+    floor_us: Annotated[float, Meta(ge=0.0, le=1e9)]
+    curve_tolerance: Share | None
+    creep: Share
+    results: ShortText
 
 
 class PlannedCase(Frozen, frozen=True):
     """One case: what it runs, on which buffers. ``object_digest`` and ``source_digest`` name parts of the file.
 
     ``kernel``, ``variant`` and ``tokens`` say which, ``test_module`` its test file. ``inputs_digest``: of the
-    inputs' shapes, types and values. ``instruction_digests`` and ``resources`` are per kernel.
+    inputs' shapes, types and values. ``instruction_digests`` and ``resources`` are per kernel. ``limits``: what the
+    commit judges the case by.
     """
 
     kernel: KernelName
@@ -56,6 +75,7 @@ class PlannedCase(Frozen, frozen=True):
     object_digest: Digest
     instruction_digests: dict[ShortText, Digest]
     resources: dict[ShortText, dict[ShortText, int]]
+    limits: PlannedLimits
 
     @property
     def case(self) -> CaseId:

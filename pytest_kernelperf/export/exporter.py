@@ -9,9 +9,10 @@ from pytest_kernelperf.baseline.exported import VERSION, Export, PlannedCase, Un
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import CaseId, CodeObject, LaunchStep, Plan, SourceBundle
+from pytest_kernelperf.session.limits import limits_of
 from pytest_kernelperf.session.part import Machine, Progress, Workers
 from pytest_kernelperf.session.subject import Subject, SubjectSource, clocked_facts
-from pytest_kernelperf.settings import Settings
+from pytest_kernelperf.settings import CaseSettings, Settings
 
 
 class Exporter:
@@ -32,8 +33,10 @@ class Exporter:
         self._machine = machine
         self._progress = progress
 
-    def export(self, cases: Iterable[tuple[CaseSpec, str]], commit: str, problems: Iterable[str] = ()) -> Export:
-        """Return the cases, each with its test module; one that cannot be exported is in it with the reason.
+    def export(
+        self, cases: Iterable[tuple[CaseSpec, str, CaseSettings]], commit: str, problems: Iterable[str] = ()
+    ) -> Export:
+        """Return the cases, each given with its test module and settings; what cannot be exported is in it with why.
 
         Raises:
             RuntimeUnavailable: there is no device to compile for.
@@ -46,14 +49,14 @@ class Exporter:
         sources: dict[str, SourceBundle] = {}
         subjects = SubjectSource(facts, self._settings.target, self._compile, with_reference=False)
         try:
-            for spec, module in cases:
+            for spec, module, settings in cases:
                 if spec.mutation_of:
                     continue
                 subject = self._prepare(subjects, spec)
                 if isinstance(subject, str):
                     unexported.append(Unexported(spec.kernel.name, spec.doing.name, spec.tokens, subject))
                     continue
-                planned.append(_planned(subject, module))
+                planned.append(_planned(subject, module, settings))
                 objects[subject.code.digest] = subject.code.data
                 sources[subject.bundle.digest] = subject.bundle
         finally:
@@ -90,7 +93,7 @@ def empty(commit: str, problem: str) -> Export:
     return Export(VERSION, commit, "", __version__, problems=(sentence(problem),))
 
 
-def _planned(subject: Subject, module: str) -> PlannedCase:
+def _planned(subject: Subject, module: str, settings: CaseSettings) -> PlannedCase:
     kernels = {launch.kernel for launch in subject.plan.launches}
     return PlannedCase(
         kernel=subject.spec.kernel.name,
@@ -104,6 +107,7 @@ def _planned(subject: Subject, module: str) -> PlannedCase:
         object_digest=subject.code.digest,
         instruction_digests={name: one for name, one in subject.instruction_digests.items() if name in kernels},
         resources={name: one for name, one in subject.resources.items() if name in kernels},
+        limits=limits_of(settings, subject.spec.kernel),
     )
 
 

@@ -57,7 +57,11 @@ class Exporting:
         office.progress.listener = lambda progress: say(render_progress(progress))
         office.progress.wait_listener = say
         root = session.config.rootpath
-        found = [(spec, module_name(item.path, root)) for item in session.items if (spec := spec_of(item))]
+        found = [
+            (spec, module_name(item.path, root), office.case_settings(item))
+            for item in session.items
+            if (spec := spec_of(item))
+        ]
         office.progress.total = len(found)
         workers, machine = open_workers(office.settings, os.getpid(), office.progress, command="kernelperf plans")
         try:
@@ -67,7 +71,7 @@ class Exporting:
             return Outcome(problem=str(error))
         finally:
             workers.close()
-        return Outcome(former=tuple(_former(spec for spec, _ in found)))
+        return Outcome(former=tuple(_former(spec for spec, _, _ in found)))
 
 
 def _former(specs: Iterable[CaseSpec]) -> Iterator[tuple[CaseId, CaseId]]:

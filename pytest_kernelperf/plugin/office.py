@@ -26,6 +26,7 @@ from pytest_kernelperf.session.blame import blame_of
 from pytest_kernelperf.session.curve import judge_curve
 from pytest_kernelperf.session.drift import drift_since_stored
 from pytest_kernelperf.session.ending import Ending, Shelf, build_run, end_run
+from pytest_kernelperf.session.limits import ParentsLimits
 from pytest_kernelperf.session.opening import open_guard, open_store
 from pytest_kernelperf.session.part import Judge, Workers
 from pytest_kernelperf.session.progress import ProgressLog
@@ -60,6 +61,7 @@ class Office:
         self._records: dict[tuple[str, CaseId], Record] = {}
         self._curves: dict[tuple[str, str, str], CurveRecord] = {}
         self._own: dict[str, Record] = {}
+        self._parents_limits = ParentsLimits(parent)
         self._renamed: set[CaseId] = set()
         self._awaited: set[str] = set()
         self._board = _board_of(config, settings)
@@ -86,7 +88,7 @@ class Office:
                 renames=renames,
                 parent=self._parent,
             )
-        settings = self._case_settings(item)
+        settings = self.case_settings(item)
         keep = self._shelf.put if self.settings.update_reason is not None else None
         record = self.judge.check(spec, settings, module_name(item.path, self._config.rootpath), keep)
         if record.renamed_from is not None:
@@ -101,14 +103,17 @@ class Office:
         if self._board is not None:
             texts = self._board.wait_for(case.nodeid for case in cases)
             records = [msgspec.json.decode(text, type=Record) for text in texts]
-        spec, settings = spec_of(cases[0]), self._case_settings(cases[0])
+        spec, settings = spec_of(cases[0]), self.case_settings(cases[0])
         assert spec is not None  # nothing else makes a curve
         test, reason = module_name(cases[0].path, self._config.rootpath), self.settings.update_reason
         accepted = self.settings.acceptance.of_all if self.settings.acceptance is not None else None
-        name, tolerance = spec.kernel.name, settings.curve_tolerance
+        was = [record.renamed_from for record in records]
+        limits = self._parents_limits.of(spec.case, spec.former, *was)
+        name, tolerance = spec.kernel.name, (settings if limits is None else limits).curve_tolerance
         return judge_curve(name, spec.doing.name, test, records, tolerance, reason, accepted)
 
-    def _case_settings(self, item: pytest.Item) -> CaseSettings:
+    def case_settings(self, item: pytest.Item) -> CaseSettings:
+        """Return the settings of an item: the run's, with its marker's laid over them."""
         marker = item.get_closest_marker("kernelperf")
         return case_settings(self.settings.case, marker.kwargs if marker else {})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -58,6 +59,11 @@ def blame_lines(run: Run, commit: str) -> Iterator[str]:
         ],
         "🐌 **Accepted steps add up**",
     )
+    yield from _listed(
+        _limits(run, "parent"),
+        "📐 **This change states other limits**; it was judged by those of what it is merged into",
+    )
+    yield from _listed(_limits(run, "here"), "📐 **This change was judged by limits that it states itself**")
     blame = run.blame
     if blame is None:
         return
@@ -93,6 +99,22 @@ def environment_lines(run: Run) -> Iterator[str]:
     yield from (f"- {inert(name, MOST_NAME)}: {inert(text, MOST_FACT)}" for name, text in facts if text)
     if run.drift is not None and not run.drift.moved and not run.drift.reason:
         yield f"- the machine: {units.describe_change(run.drift.change_ratio)} than when the baselines were stored"
+
+
+def _limits(run: Run, judged_by: str) -> list[str]:
+    """Say which limits differ from the parent's, each with the number of its cases."""
+    counts = Counter(
+        (one.name, one.parent, one.here)
+        for record in run.records
+        if record.parent is not None
+        for one in record.parent.limits
+        if one.judged_by == judged_by
+    )
+    return [
+        f"{inert(name, MOST_NAME)} {inert(parent, MOST_NAME)} → {inert(here, MOST_NAME)} "
+        f"({units.format_counted(count, 'case')})"
+        for (name, parent, here), count in counts.items()
+    ]
 
 
 def _edit(edit: BaselineEdit) -> str:

@@ -10,8 +10,9 @@ from pytest_kernelperf.baseline.exported import Export, PlannedCase
 from pytest_kernelperf.baseline.replay import plan_problem, symbols_of
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.measure.request import Arm
-from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, ParentState
+from pytest_kernelperf.model import CaseId, CodeObject, Comparison, DeviceFacts, ParentState
 from pytest_kernelperf.parentage import Parentage
+from pytest_kernelperf.session.limits import ParentsLimits, limits_note, take_limits
 from pytest_kernelperf.session.part import Workers
 from pytest_kernelperf.session.recording import Work, is_identical
 from pytest_kernelperf.session.subject import Subject
@@ -31,10 +32,13 @@ class Parent:
     def __init__(self, export: Export) -> None:
         self._export = export
         self._cases = {case.case: case for case in export.cases}
+        self._limits = ParentsLimits(export)
         self._unexported = {one.case: one.sentence for one in export.unexported}
 
     def look_up(self, work: Work, subject: Subject, replaced: Subject | None, device: DeviceFacts) -> None:
         """Say what the parent's code of a case is to head's, and take it as an arm where it is to be timed.
+
+        From here on the case is judged by the parent's limits.
 
         Args:
             work: the case; its baseline has been looked up.
@@ -42,6 +46,9 @@ class Parent:
             replaced: the variant that head replaces.
             device: the device's facts.
         """
+        if (limits := self._limits.of(*_names(work))) is not None:
+            work.settings, work.limits = take_limits(work.settings, work.spec.kernel, limits)
+            work.notes += limits_note(work.limits)
         state, sentence, case = self._find(work, subject, device)
         other = None if replaced is None else self._cases.get(replaced.spec.case)
         settled = replaced is None or (other is not None and is_identical(replaced, other))
@@ -52,7 +59,7 @@ class Parent:
 
     def _find(self, work: Work, subject: Subject, device: DeviceFacts) -> tuple[ParentState, str, PlannedCase | None]:
         export = self._export
-        names = [name for name in (work.spec.case, work.renamed_from, work.spec.former) if name is not None]
+        names = _names(work)
         case = next((self._cases[name] for name in names if name in self._cases), None)
         if case is None:
             reasons = [self._unexported[name] for name in names if name in self._unexported] or list(export.problems)
@@ -73,6 +80,11 @@ class Parent:
     def _code(self, case: PlannedCase) -> CodeObject:
         data = self._export.objects[case.object_digest]
         return CodeObject(case.object_digest, data, {}, lowered_names=symbols_of(data, case.instruction_digests))
+
+
+def _names(work: Work) -> list[CaseId]:
+    """All names that the case has or had, the present one first."""
+    return [name for name in (work.spec.case, work.renamed_from, work.spec.former) if name is not None]
 
 
 def _obstacle(subject: Subject, case: PlannedCase) -> str:

@@ -25,6 +25,7 @@ from pytest_kernelperf.model import (
     CodeObject,
     Comparison,
     DeviceFacts,
+    LimitEdit,
     Measurement,
     ParentCase,
     Record,
@@ -55,6 +56,7 @@ class Work:
     edit: BaselineEdit | None = None
     renamed_from: CaseId | None = None
     notes: tuple[str, ...] = ()
+    limits: tuple[LimitEdit, ...] = ()
 
 
 def record_of(work: Work, test: str, root: Path) -> Record:
@@ -85,7 +87,7 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         baseline_edit=work.edit,
         renamed_from=work.renamed_from,
         new_since=work.evidence.new_since,
-        parent=_parent_case(work.evidence),
+        parent=_parent_case(work),
         accepted=work.evidence.accepted if decision.verdict is Verdict.ACCEPTED else None,
     )
     return _with_creep(_with_times(_with_subject(record, work), work), work)
@@ -97,9 +99,9 @@ def _comparisons(evidence: Evidence) -> tuple[Comparison, ...]:
     return tuple(comparison for comparison in found if comparison is not None)
 
 
-def _parent_case(evidence: Evidence) -> ParentCase | None:
-    parent = evidence.parent
-    return None if parent is None else ParentCase(parent.state, parent.sentence)
+def _parent_case(work: Work) -> ParentCase | None:
+    parent = work.evidence.parent
+    return None if parent is None else ParentCase(parent.state, parent.sentence, work.limits)
 
 
 def count_workgroups(work: Work, facts: DeviceFacts, target: Target | None) -> None:

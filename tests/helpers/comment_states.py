@@ -22,6 +22,7 @@ from pytest_kernelperf.model import (
     Drift,
     Floor,
     LaunchFill,
+    LimitEdit,
     Mismatch,
     ParentCase,
     Proposal,
@@ -233,6 +234,31 @@ STATES: dict[str, Run | str] = {
                 "2026-01-05", 1.062, 1.05, (CreepStep("2026-02-01", "rounding", 1.04), CreepStep("", "", 1.014))
             ),
         )
+    ),
+    "other_limits": run(
+        case(
+            "fused_column_tiles",
+            1,
+            Verdict.REGRESSED,
+            "slower_than_parent",
+            "2 % slower than the parent",
+            fails=True,
+            comparisons=(compared(1.02, 2.21, "head", "parent"),),
+            parent=ParentCase(
+                "timed",
+                "the parent's code is another, timed beside this one",
+                (
+                    LimitEdit("tolerance", "default", "50 %"),
+                    LimitEdit("results", "bit for bit", "within 1 + 0 of the reference", "here"),
+                ),
+            ),
+        ),
+        case(
+            "fused_column_tiles",
+            2,
+            Verdict.IDENTICAL,
+            parent=ParentCase("identical", "the parent's code", (LimitEdit("tolerance", "default", "50 %"),)),
+        ),
     ),
     "main_creep": run(
         case(

@@ -68,10 +68,11 @@ class Bench:
         store = BaselineStore(self.settings.baselines)
         return Guard(self.settings, self.workers, self.machine, store, 1, sleep=self.slept.append, parent=self.parent)
 
-    def export(self, *names: str, commit: str = "") -> Export:
+    def export(self, *names: str, commit: str = "", settings: CaseSettings | None = None) -> Export:
         """Export variants as ``kernelperf plans`` does; all where none is named."""
         specs = [self.spec(name) for name in names or ("plain", "fused")]
-        return Exporter(self.settings, self.workers, self.machine).export([(s, "test_k.py") for s in specs], commit)
+        cases = [(spec, "test_k.py", settings or self.settings.case) for spec in specs]
+        return Exporter(self.settings, self.workers, self.machine).export(cases, commit)
 
     def check(self, name: str = "plain", settings: CaseSettings | None = None) -> Record:
         """Judge one case with a new guard."""

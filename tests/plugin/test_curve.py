@@ -179,3 +179,23 @@ def test_the_curves_tolerance_is_the_settings_or_the_markers(changed: Any) -> No
     changed.replace("test_scale.py", "kernelperf(kernel)", 'kernelperf(kernel, curve_tolerance="0.9%")')
     assert changed.guard().ret == 0
     assert changed.run_file()["curves"][0]["tolerance_ratio"] == pytest.approx(1.009)
+
+
+@pytest.mark.weekly
+def test_a_change_that_allows_itself_more_is_judged_by_its_parents_limits(changed: Any) -> None:
+    """In the settings and in the marker: the case that it slows fails by the parent's, and so does the curve."""
+    head = (changed.path / "scale.hip").read_text()
+    changed.replace("scale.hip", *reversed(CHANGED))
+    exported = changed.command("plans", "--runtime=cpu", "--output=parent.plans")
+    assert exported.returncode == 0, exported.stderr
+    (changed.path / "scale.hip").write_text(head)
+    changed.replace("pytest.ini", "kernelperf_tolerance = 1%\n", "kernelperf_curve_tolerance = 40%\n")
+    changed.replace("test_scale.py", "mark.kernelperf(kernel", "mark.kernelperf(kernel, tolerance='50%'")
+    slow_down(changed, 0.6)
+    assert changed.guard("--kernelperf-parent=parent.plans").ret == 1
+    assert curves(changed)["plain"] == "regressed"
+    slow_down(changed, 3.0)
+    assert changed.guard("--kernelperf-parent=parent.plans").ret == 1
+    verdicts = changed.verdicts()
+    assert {verdicts[f"plain-{tokens}"] for tokens in SIZES} == {"regressed"}
+    assert changed.guard().ret == 0, "by its own limits it would pass"

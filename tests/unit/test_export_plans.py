@@ -70,13 +70,13 @@ def test_a_bomb_is_refused_without_being_unpacked(bench: Bench, monkeypatch: pyt
         (b"", "cut off"),
         (b"{}", "damaged, or no file of kernelperf plans"),
         (packed(b"{}"), "no version"),
-        (packed(b'{"version": 2}'), "upgrade this one"),
+        (packed(b'{"version": 3}'), "upgrade this one"),
         (packed(b'{"version": true}'), "version True"),
-        (packed(b'{"version": 1}'), "has no field"),
-        (packed(b'{"version": 1, "commit": "", "device_key": "../x", "tool_version": ""}'), "device_key"),
-        (packed(b'{"version": 1, "commit": "main", "device_key": "", "tool_version": ""}'), "commit"),
-        (packed(b'{"version": 1}')[:-3], "cut off"),
-        (packed(b'{"version": 1}') + b"more", "goes on behind its end"),
+        (packed(b'{"version": 2}'), "has no field"),
+        (packed(b'{"version": 2, "commit": "", "device_key": "../x", "tool_version": ""}'), "device_key"),
+        (packed(b'{"version": 2, "commit": "main", "device_key": "", "tool_version": ""}'), "commit"),
+        (packed(b'{"version": 2}')[:-3], "cut off"),
+        (packed(b'{"version": 2}') + b"more", "goes on behind its end"),
         (packed(b"[" * 100_000), "p: "),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
         with pytest.raises(ReplayError, match=r"is no file|cannot be read"):
             read_export(tmp_path / name)
     with pytest.raises(ReplayError, match="cannot be written"):
-        write_export(tmp_path / "none" / "p", Export(1, "", "", ""))
+        write_export(tmp_path / "none" / "p", Export(2, "", "", ""))
 
 
 def test_changed_new_gone_and_renamed_cases_are_told_apart(bench: Bench) -> None:

@@ -14,9 +14,11 @@ from scripted_workers import ScriptedWorkers
 
 from pytest_kernelperf.acceptance import Acceptance
 from pytest_kernelperf.errors import UsageError, WorkerCrashed
-from pytest_kernelperf.model import AcceptanceUse, Comparison, Record, Verdict
+from pytest_kernelperf.kernel import Tolerance
+from pytest_kernelperf.model import AcceptanceUse, Comparison, LimitEdit, Record, Verdict
 from pytest_kernelperf.parentage import Parentage, is_mains
 from pytest_kernelperf.session.timing import check_settings
+from pytest_kernelperf.settings import CaseSettings
 
 COMMIT = "a1" * 20
 
@@ -316,3 +318,77 @@ def test_a_maintainer_can_accept_creep(bench: Bench) -> None:
     bench.settings = dataclasses.replace(bench.settings, acceptance=Acceptance(AcceptanceUse("ada", "why", COMMIT)))
     record = beside(bench, "v2", "v3", of_arms(parent=10.4, head=10.71))
     assert (record.decision.verdict, record.decision.code) == (Verdict.ACCEPTED, "creep")
+
+
+LOOSE = CaseSettings(tolerance=0.5, floor_us=3.0, curve_tolerance=0.9, creep=0.8)
+
+
+def with_limits(bench: Bench, parent: CaseSettings, head: CaseSettings, times: Callable[[str, int], float]) -> Record:
+    """Judge a change whose settings are ``head`` where the parent's are ``parent``."""
+    write(bench, "v2")
+    bench.parent = bench.export(settings=parent)
+    write(bench, "v3")
+    bench.workers.time_us = times
+    return bench.check(settings=head)
+
+
+def test_a_change_is_not_judged_by_limits_that_it_gives_itself(bench: Bench) -> None:
+    """With its own, 7 % would be nothing; the parent's say that it is slower, and the record says whose they were."""
+    record = with_limits(bench, CaseSettings(), LOOSE, of_arms(head=10.7))
+    assert said(record) == ("regressed", "slower_than_parent", True)
+    assert record.parent is not None
+    assert record.parent.limits == (
+        LimitEdit("tolerance", "default", "50 %"),
+        LimitEdit("floor_us", "0.02 us", "3 us"),
+        LimitEdit("curve_tolerance", "default", "90 %"),
+        LimitEdit("creep", "5 %", "80 %"),
+    )
+    assert "judged by the parent's limits, not by this change's own: tolerance default, not 50 %" in record.notes[-1]
+
+
+def test_nor_is_it_judged_by_stricter_ones_before_they_are_mains(bench: Bench) -> None:
+    """As with baselines: what it states counts from the next change on."""
+    record = with_limits(bench, LOOSE, CaseSettings(), of_arms(head=10.7))
+    assert not record.decision.fails
+
+
+def test_limits_that_are_the_parents_are_nothing_to_say(bench: Bench) -> None:
+    """The usual case."""
+    record = with_limits(bench, LOOSE, LOOSE, of_arms(head=10.7))
+    assert record.parent is not None
+    assert (record.parent.limits, record.notes) == ((), ())
+    assert not record.decision.fails
+
+
+@pytest.mark.parametrize("exported", [("fused",), ("plain",)])
+def test_a_case_that_the_parent_has_not_is_judged_by_its_own_limits(bench: Bench, exported: tuple[str, ...]) -> None:
+    """There are no others."""
+    write(bench, "v2")
+    bench.parent = bench.export(*exported)
+    write(bench, "v3")
+    bench.workers.time_us = of_arms(head=10.7)
+    assert bench.check(settings=LOOSE).decision.fails is (exported == ("plain",))
+
+
+def test_limits_count_even_where_the_parents_code_cannot_be_run_beside(bench: Bench) -> None:
+    """Code of another device says as much about what is allowed."""
+    write(bench, "v2")
+    bench.parent = msgspec.structs.replace(bench.export(), device_key="gfx1151-40cu")
+    write(bench, "v3")
+    bench.workers.time_us = of_arms(head=10.7)
+    record = bench.check(settings=LOOSE)
+    assert (said(record), state(record)) == (("regressed", "slower", True), "unplayable")
+
+
+def test_how_far_results_may_lie_is_the_changes_own_and_said(bench: Bench) -> None:
+    """It may have another reference; a reviewer sees that it allows itself more."""
+    write(bench, "v2")
+    bench.parent = bench.export()
+    write(bench, "v3")
+    bench.kernel.tolerance = Tolerance(1.0, 0.5, "rounding")
+    bench.workers.outputs = lambda plan, inputs: {"y": 2 * inputs["x"] + 1}
+    record = bench.check()
+    assert record.decision.verdict is Verdict.UNCHANGED
+    assert record.parent is not None
+    assert record.parent.limits == (LimitEdit("results", "bit for bit", "within 1 + 0.5 of the reference", "here"),)
+    assert any("judged by limits that this change states: results: within 1 + 0.5" in note for note in record.notes)
