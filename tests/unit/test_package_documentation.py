@@ -11,6 +11,7 @@ import pytest
 from pytest_kernelperf.doctor.finding import TOPICS
 from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Verdict
+from pytest_kernelperf.report import traced, view
 from pytest_kernelperf.settings import CaseSettings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -60,6 +61,33 @@ def test_every_marker_keyword_is_documented(settings_page: str) -> None:
 def test_every_verdict_is_documented(settings_page: str) -> None:
     """A reader can look every verdict up."""
     assert sorted(first_column(section(settings_page, "Verdicts"))) == sorted(verdict.value for verdict in Verdict)
+
+
+@pytest.mark.parametrize(
+    ("title", "columns"),
+    [
+        ("The table", (*view.COLUMNS[:6], view.RATE, *view.COLUMNS[6:])),
+        ("A traced case", traced.COLUMNS),
+    ],
+)
+def test_every_column_of_the_report_is_explained(title: str, columns: tuple[str, ...]) -> None:
+    """The page's tables have the report's columns, in their order."""
+    page = DOCS / "report.md"
+    if not page.exists():
+        pytest.skip("docs/ is not beside these tests")
+    assert first_column(section(page.read_text(encoding="utf-8"), title)) == list(columns)
+
+
+def test_every_line_of_a_failing_case_is_explained() -> None:
+    """What stands before the numbers of a failing case, in all golden reports, has a row on the page."""
+    page, golden = DOCS / "report.md", Path(__file__).parents[1] / "golden" / "details.txt"
+    if not page.exists():
+        pytest.skip("docs/ is not beside these tests")
+    explained = first_column(section(page.read_text(encoding="utf-8"), "A failing case"))
+    explained += ["head / replaced", "head / parent", "toolchain / baseline"]
+    named = re.findall(r"^  ([a-z][a-zA-Z/ ]*?) {2,}\S", golden.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    traces = {"kernel", "trace of head", "trace of baseline", "timeline", "side by side", "to open one"}
+    assert set(named) - set(explained) - traces == set()
 
 
 def test_every_topic_of_the_doctor_is_documented() -> None:
