@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from pytest_kernelperf import units
-from pytest_kernelperf.model import BaselineEdit, CaseId, Record, Run
+from pytest_kernelperf.model import BaselineEdit, CaseId, Creep, Record, Run
 from pytest_kernelperf.report.change import NEW, UNMEASURED, Group
-from pytest_kernelperf.report.markdown import code, inert
+from pytest_kernelperf.report.markdown import code, inert, inert_name
 from pytest_kernelperf.report.opening import MOST_NAME, case_name, sentence_of
 from pytest_kernelperf.report.view import view_of
 
@@ -51,11 +51,10 @@ def blame_lines(run: Run, commit: str) -> Iterator[str]:
     )
     yield from _listed(
         [
-            f"{_case(r.case)}: {units.describe_change(r.creep.change_ratio)} since {inert(r.creep.since, 40)}, in "
-            f"{units.format_counted(len(r.creep.steps), 'accepted step')}, where "
-            f"{units.format_tolerance(r.creep.allowed_ratio)} are allowed"
+            f"{_case(r.case)}: {_creep(r.creep)}"
             for r in run.records
-            if r.creep is not None and r.creep.exceeded
+            # A change that is the only step is told by its own row.
+            if r.creep is not None and r.creep.exceeded and _accepted_steps(r.creep)
         ],
         "🐌 **Accepted steps add up**",
     )
@@ -77,10 +76,7 @@ def blame_lines(run: Run, commit: str) -> Iterator[str]:
         yield f"- ⚠️ **The acceptance has no effect**: {inert(blame.acceptance.refused, MOST_FACT)}"
     yield from _listed([inert(one, MOST_FACT) for one in blame.parent_problems], "⚠️ **Not compared with the parent**")
     yield from _listed(
-        [
-            f"{_case(one.case)} ({one.why}): {units.format_us(one.old_us)} → {units.format_us(one.new_us)} us"
-            for one in blame.proposals
-        ],
+        [f"{_case(one.case)} ({one.why}){_times(one.old_us, one.new_us, ': ')}" for one in blame.proposals],
         "📌 **Baselines to be proposed** after the merge",
     )
 
@@ -117,15 +113,35 @@ def _limits(run: Run, judged_by: str) -> list[str]:
     ]
 
 
+def _accepted_steps(creep: Creep) -> int:
+    return sum(1 for step in creep.steps if step.day)
+
+
+def _creep(creep: Creep) -> str:
+    """What the accepted steps add up to, and whether this change is counted with them."""
+    accepted = _accepted_steps(creep)
+    steps = units.format_counted(accepted, "accepted step")
+    own = " and this change" if accepted < len(creep.steps) else ""
+    allowed = units.format_tolerance(creep.allowed_ratio)
+    change = units.describe_change(creep.change_ratio)
+    return f"{change} since {inert(creep.since, 40)}, in {steps}{own}, where {allowed} are allowed"
+
+
 def _edit(edit: BaselineEdit) -> str:
-    times = f"{units.format_us(edit.old_us)} → {units.format_us(edit.new_us)} us"
     code_is = {True: ", holds this very code", False: ", holds other code than this", None: ""}[edit.same_code]
     reason = f": {inert(edit.reason, MOST_FACT)}" if edit.reason else ""
-    return f"{_case(edit.case)} {edit.kind} in {inert(edit.file, MOST_NAME)}, {times}{code_is}{reason}"
+    where = f"{edit.kind} in {inert(edit.file, MOST_NAME)}"
+    return f"{_case(edit.case)} {where}{_times(edit.old_us, edit.new_us, ', ')}{code_is}{reason}"
+
+
+def _times(old_us: float | None, new_us: float | None, before: str) -> str:
+    """``2.21 → 2.40 us`` behind ``before``; the one time that there is, or nothing."""
+    known = [units.format_us(us) for us in (old_us, new_us) if us is not None]
+    return f"{before}{' → '.join(known)} us" if known else ""
 
 
 def _case(case: CaseId) -> str:
-    name = f"{inert(case.kernel, MOST_NAME)} {inert(case.variant, MOST_NAME)}"
+    name = f"{inert_name(case.kernel, MOST_NAME)} {inert_name(case.variant, MOST_NAME)}"
     return f"{name} at {units.format_counted(case.tokens, 'token')}"
 
 

@@ -161,6 +161,7 @@ COLUMNS = ("kernel", "variant", "tokens", "before → now", "change", "would cat
 """``would catch``: the smallest slowdown that the samples would have shown, where they show no change."""
 
 RIGHT = frozenset({"tokens"})
+FIRST_FIGURE = COLUMNS.index("tokens")
 
 
 def cases_of(run: Run) -> list[Record]:

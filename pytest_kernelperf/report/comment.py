@@ -8,13 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Frozen, Record, Run
 from pytest_kernelperf.report import change
 from pytest_kernelperf.report.aside import blame_lines, environment_lines, not_shown_lines
 from pytest_kernelperf.report.detail import select_command
-from pytest_kernelperf.report.markdown import code, fenced, inert
-from pytest_kernelperf.report.opening import case_name, render_opening, sentence_of, several_kernels
+from pytest_kernelperf.report.markdown import code, fenced, inert, inert_name
+from pytest_kernelperf.report.opening import (
+    case_name,
+    is_told_by_opening,
+    render_opening,
+    sentence_of,
+    several_kernels,
+)
 from pytest_kernelperf.report.room import Part, Size, characters, fitted
 from pytest_kernelperf.report.summary import drift_lines
 from pytest_kernelperf.report.traced import render_traced
@@ -27,6 +35,7 @@ MOST_CELL, MOST_REASON, SHOWN_SHA = 160, 600, 12
 _ACCEPTABLE = (change.SLOWS, change.CREEPS, change.OPEN)
 _TOLD_BY_TABLE = (change.FASTER, change.NEW)
 _SHA = re.compile(r"[0-9a-f]{40}")
+_BEFORE_UNIT = re.compile(r" (?=%|us\b|→)|(?<= to) |(?<=\(floor) |(?<=^[❌✅🆕]) |(?<=^[⚠☑]\ufe0f) ")
 
 
 class Links(Frozen, frozen=True):
@@ -82,7 +91,7 @@ def _parts(run: Run, links: Links, pictures: Sequence[str]) -> Iterator[Part]:
     yield Part("", tuple(_sentences(run, shown, kernels)), noun="sentence", weight=4)
     yield Part("", tuple(fenced(picture.rstrip(), "text") for picture in pictures), noun="picture", weight=5)
     yield Part("", tuple(blame_lines(run, links.commit if is_commit(links.commit) else "")), noun="note", weight=1)
-    yield Part("", tuple(f"> {'⚠️ ' if not place else ''}{inert(line)}" for place, line in enumerate(drift_lines(run))))
+    yield Part("", tuple(_machine(run)))
     if folded:
         yield _table(_folded(folded), folded, foot="\n</details>", weight=6)
     traces = [render_traced(record, "github").rstrip() for _, record in shown if record.trace is not None]
@@ -94,8 +103,15 @@ def _parts(run: Run, links: Links, pictures: Sequence[str]) -> Iterator[Part]:
     yield Part("", (_footer(run, links),))
 
 
+def _machine(run: Run) -> Iterator[str]:
+    """Yield, as a quotation, that the machine moved; what to type then is ours, not the run file's."""
+    for place, line in enumerate(drift_lines(replace(run, settings={}))):
+        # A paragraph each: a line's end alone shows as a space outside of comments.
+        yield f">\n> {inert(line, MOST_REASON)}" if place else f"> ⚠️ {inert(line, MOST_REASON)}"
+
+
 def _table(head: str, rows: Sequence[tuple[change.Group, Record]], *, foot: str = "", weight: int) -> Part:
-    cells = [tuple(inert(cell, MOST_CELL) for cell in change.cells(group, record)) for group, record in rows]
+    cells = [_cells(group, record) for group, record in rows]
     # A column that is empty throughout says nothing.
     kept = [place for place in range(len(change.COLUMNS)) if any(row[place] for row in cells)]
     names = [change.COLUMNS[place] for place in kept]
@@ -103,6 +119,14 @@ def _table(head: str, rows: Sequence[tuple[change.Group, Record]], *, foot: str 
     head = (f"{head}\n" if head else "") + f"| {' | '.join(names)} |\n|{'|'.join(rule)}|"
     lines = tuple(f"| {' | '.join(row[place] for place in kept)} |" for row in cells)
     return Part(head, lines, foot, "case", weight=weight, table=True)
+
+
+def _cells(group: change.Group, record: Record) -> tuple[str, ...]:
+    """A case's cells, harmless; a figure keeps its unit beside it, however narrow the column."""
+    texts = change.cells(group, record)
+    names = (inert_name(text, MOST_CELL) for text in texts[: change.FIRST_FIGURE])
+    figures = (_BEFORE_UNIT.sub("\u00a0", inert(text, MOST_CELL)) for text in texts[change.FIRST_FIGURE :])
+    return (*names, *figures)
 
 
 def _folded(rows: Sequence[tuple[change.Group, Record]]) -> str:
@@ -130,7 +154,8 @@ def _actions(run: Run, shown: Sequence[tuple[change.Group, Record]], links: Link
         pull = f"{links.pull} " if links.pull is not None else ""
         lines.append(
             "# accept what is slower, as a maintainer, for this commit alone\n"
-            f'gh label create {label} --description "why it is worth it" && gh pr edit {pull}--add-label {label}'
+            f'gh label create {label} --description "why it is worth it"\n'
+            f"gh pr edit {pull}--add-label {label}"
         )
     yield fenced("\n".join(lines), "sh")
 
@@ -141,14 +166,14 @@ def _sentences(run: Run, shown: Sequence[tuple[change.Group, Record]], kernels: 
     for group, record in shown:
         by_row = group in _TOLD_BY_TABLE or (group is change.SLOWS and record.decision.code == "slower")
         beside = record.accepted is not None or (group is change.UNMEASURED and len(said) == 1)
-        if by_row or beside:
-            continue
         parent = record.parent.sentence if record.parent is not None and record.parent.state == "unplayable" else ""
+        if by_row or beside or (not parent and is_told_by_opening(shown, record)):
+            continue
         more = f"; {inert(parent, MOST_REASON)}" if parent else ""
         yield f"- {group.sign} **{case_name(record, kernels)}**: {sentence_of(record, MOST_REASON)}{more}"
     for curve in run.curves:
         if curve.decision.fails:
-            name = inert(f"{curve.kernel} {curve.variant}", MOST_CELL)
+            name = inert_name(f"{curve.kernel} {curve.variant}", MOST_CELL)
             yield f"- ❌ **{name} over all sizes**: {inert(curve.decision.reason, MOST_REASON)}"
 
 

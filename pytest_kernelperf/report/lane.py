@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import TracedArm, TracedKernel, TracedSpan
+from pytest_kernelperf.report.text import shorten
 from pytest_kernelperf.report.trace import workgroups_text
 
 WIDTH = 960
@@ -174,11 +175,3 @@ def _hint(heap: Sequence[TracedSpan], arm: TracedArm, scale: Scale) -> str:
 def time_text(time_us: float) -> str:
     """A time in the axis's unit, however short: ``0.72 us``."""
     return f"{units.format_us(time_us)} us"
-
-
-def shorten(text: str, most: int) -> str:
-    """Leave the middle of a long text out: names differ at their ends."""
-    if len(text) <= most:
-        return text
-    kept = most - 1
-    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"

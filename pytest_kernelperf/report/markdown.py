@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pytest_kernelperf.report.text import printable
+from pytest_kernelperf.report.text import one_line, printable, shorten
 from pytest_kernelperf.units import MISSING
 
 ZERO_WIDTH = "\u200b"
@@ -46,6 +46,11 @@ def inert(text: str, most: int = MOST_CHARACTERS) -> str:
     line = _BROKEN.sub(lambda found: found[0] + ZERO_WIDTH, line)
     line = "".join(_BEFORE.get(letter, letter) for letter in _SIGNS.sub(r"\\\g<0>", line))
     return _START.sub(lambda found: f"\\{found[1]}" if found[1] else f"{found[2]}\\{found[3]}", line)
+
+
+def inert_name(text: str, most: int) -> str:
+    """Return a name as ``inert`` does; a longer one loses its middle, since names differ at their ends."""
+    return inert(shorten(one_line(text), most), most)
 
 
 def cell(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Record, Run
@@ -26,7 +27,7 @@ from pytest_kernelperf.report.change import (
     found_text,
     in_order,
 )
-from pytest_kernelperf.report.markdown import inert
+from pytest_kernelperf.report.markdown import inert, inert_name
 from pytest_kernelperf.report.text import one_line
 
 MOST_NAME, MOST_SENTENCE = 120, 300
@@ -67,7 +68,7 @@ def render_opening(run: Run) -> str:
     if curves:
         curve = curves[0]
         change = units.format_change(curve.change_ratio)
-        name = inert(f"{curve.kernel} {curve.variant}", MOST_NAME)
+        name = inert_name(f"{curve.kernel} {curve.variant}", MOST_NAME)
         variants = units.format_counted(len(curves), "variant")
         return f"❌ **Slows {variants} over all sizes**: {name} {change} on average{_also(ordered, None, 0)}"
     if counts[WITHOUT_TIME.name] and set(counts) <= {WITHOUT_TIME.name, WELL.name}:
@@ -89,6 +90,19 @@ def told(group: Group, record: Record, kernels: bool) -> str:
     return f"{name} {inert(found_text(record), MOST_SENTENCE)}".rstrip()
 
 
+def is_told_by_opening(shown: Sequence[tuple[Group, Record]], record: Record) -> bool:
+    """Return whether the first line holds all that a case's sentence says.
+
+    Args:
+        shown: the cases that are shown, in order.
+        record: one of them.
+    """
+    worst = next(((group, one) for group, one in shown if one.decision.fails), None)
+    if worst is None or worst[1] is not record or worst[0] not in _BY_SENTENCE:
+        return False
+    return sentence_of(record) == sentence_of(record, 2 * MOST_SENTENCE)
+
+
 def sentence_of(record: Record, most: int = MOST_SENTENCE) -> str:
     """Return a case's reason without its name in front, harmless."""
     reason = one_line(record.decision.reason).removeprefix("not measured: ")
@@ -99,8 +113,8 @@ def case_name(record: Record, kernels: bool) -> str:
     """Return a case's name, harmless: without its kernel where there is only one."""
     case = record.case
     size = units.format_counted(case.tokens, "token")
-    kernel = f"{inert(case.kernel, MOST_NAME)} " if kernels else ""
-    return f"{kernel}{inert(case.variant, MOST_NAME)} at {size}"
+    kernel = f"{inert_name(case.kernel, MOST_NAME)} " if kernels else ""
+    return f"{kernel}{inert_name(case.variant, MOST_NAME)} at {size}"
 
 
 def several_kernels(run: Run) -> bool:

@@ -23,6 +23,14 @@ def one_line(text: str) -> str:
     return " ".join(printable(text).split())
 
 
+def shorten(text: str, most: int) -> str:
+    """Leave the middle of a long text out: names differ at their ends."""
+    if len(text) <= most:
+        return text
+    kept = most - 1
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
 def guard_command(run: Run) -> str:
     """Return what the user of a run types to guard: ``pytest --kernelperf``, or the project's own script."""
     return one_line(run.settings.get("command", "") or GUARD)

@@ -11,7 +11,8 @@ from xml.sax.saxutils import escape
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Record
 from pytest_kernelperf.report.drawing import ROUNDS, ArmDrawing, Drawing, Panel, draw
-from pytest_kernelperf.report.lane import LEFT, RIGHT, WIDTH, Lane, shorten
+from pytest_kernelperf.report.lane import LEFT, RIGHT, WIDTH, Lane
+from pytest_kernelperf.report.text import shorten
 from pytest_kernelperf.strict_json import one_line
 
 MOST_HINTS = 100

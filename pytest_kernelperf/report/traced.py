@@ -13,10 +13,9 @@ from tabulate import tabulate
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import CaseTrace, Record, TracedArm, TracedKernel
-from pytest_kernelperf.report.lane import shorten
 from pytest_kernelperf.report.markdown import cell, inert
 from pytest_kernelperf.report.table import Format
-from pytest_kernelperf.report.text import one_line
+from pytest_kernelperf.report.text import one_line, shorten
 from pytest_kernelperf.report.trace import short_names, workgroups_text
 
 COLUMNS = (

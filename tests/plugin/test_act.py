@@ -47,6 +47,7 @@ def gate(repository: Repository, payload: dict[str, Any], folder: Path) -> subpr
     return subprocess.run(command, env=job, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.weekly
 def test_a_pull_request_that_slows_a_kernel_fails_even_if_it_moves_the_baseline(repository: Repository) -> None:
     """The yardstick is the commit that it is merged into; once fixed it passes."""
     # As an author could at home: measure the slower kernel, store it as accepted, and commit that beside the change.

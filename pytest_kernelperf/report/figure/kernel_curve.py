@@ -10,8 +10,7 @@ from pytest_kernelperf.report.change import slowdown
 from pytest_kernelperf.report.figure.crossover import Crossover, crossovers_of
 from pytest_kernelperf.report.figure.figure import CONFIDENCE, MOST_NAME, ROWS, Figure, plain
 from pytest_kernelperf.report.figure.naming import names_of
-from pytest_kernelperf.report.lane import shorten
-from pytest_kernelperf.report.text import one_line
+from pytest_kernelperf.report.text import one_line, shorten
 from pytest_kernelperf.stats.comparison import process_medians_us
 from pytest_kernelperf.stats.interval import interval_over_processes
 from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_kernelperf.model import Frozen
 from pytest_kernelperf.report.figure.crossover import Timed
 from pytest_kernelperf.report.figure.figure import MOST_NAME
-from pytest_kernelperf.report.lane import shorten
+from pytest_kernelperf.report.text import shorten
 
 MOST_NAMES = 12
 """More curves are told apart by their legend alone."""
