@@ -64,7 +64,7 @@ def curves(project: GuardedProject) -> dict[str, str]:
         (),
         ("-n2",),
         pytest.param(("-n3", "--dist=worksteal"), marks=pytest.mark.weekly),
-        ("-p", "no:terminal"),
+        pytest.param(("-p", "no:terminal"), marks=pytest.mark.weekly),
         pytest.param(("-x",), marks=pytest.mark.weekly),
         ("-k", "plain"),
     ],
@@ -109,6 +109,7 @@ def test_identical_speed_is_no_curve_regression(changed: Any) -> None:
     assert outcomes(changed)["test_scale[strided-curve]"]
 
 
+@pytest.mark.weekly
 def test_only_sizes_that_were_timed_count(changed: Any) -> None:
     """Two sizes are no curve, whose item is deselected with them; three are; a curve alone has nothing to pool."""
     slow_down(changed, 0.6)

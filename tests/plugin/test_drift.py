@@ -37,7 +37,14 @@ def change_fact(guarded: Any, name: str, text: str) -> None:
     guarded.baseline().write_text(json.dumps(value))
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",), ("-p", "no:terminal")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        pytest.param(("-n2",), marks=pytest.mark.weekly),
+        pytest.param(("-p", "no:terminal"), marks=pytest.mark.weekly),
+    ],
+)
 def test_a_machine_that_moved_is_a_warning_with_what_changed(stored_by_five: Any, arguments: tuple[str, ...]) -> None:
     """All cases are 8 % slower than stored and none is blamed: the run passes, run.json and both reports say why."""
     if "-n2" in arguments:

@@ -232,6 +232,7 @@ def run_fidelity(
     )
 
 
+@pytest.mark.weekly
 def test_every_case_is_measured_on_both_sides_in_every_mode_apart_and_in_one_process(tmp_path: Path) -> None:
     """A side that takes a second a round is off by nearly all of it, and the exit status says so.
 
