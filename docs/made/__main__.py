@@ -5,26 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from made.commands import sections
 from made.files import FILES, File
 from made.schema import schema_of, text_of
 from made.table import tables_of
 
 DOCS = Path(__file__).parents[1]
-PAGE = DOCS / "formats.md"
+FORMATS = DOCS / "formats.md"
+COMMANDS = DOCS / "commands.md"
 
 
 def made() -> Iterator[tuple[Path, str]]:
     """Yield each file that is made, or holds something that is, with the text that it must have.
 
     Raises:
-        ValueError: the page lacks a place for what is made.
+        ValueError: a page lacks a place for what is made.
     """
     for file in FILES:
         yield DOCS / "schema" / f"{file.name}.json", text_of(schema_of(file))
-    page, known = PAGE.read_text(encoding="utf-8"), set[str]()
+    page, known = FORMATS.read_text(encoding="utf-8"), set[str]()
     for file in FILES:
         page = placed(page, file.name, _section(file, known))
-    yield PAGE, page
+    yield FORMATS, page
+    yield COMMANDS, placed(COMMANDS.read_text(encoding="utf-8"), "commands", sections())
 
 
 def placed(page: str, name: str, text: str) -> str:
@@ -35,7 +38,7 @@ def placed(page: str, name: str, text: str) -> str:
     """
     begin, end = f"<!-- made by scripts/schemas: {name} -->", f"<!-- end of {name} -->"
     if page.count(begin) != 1 or page.count(end) != 1:
-        raise ValueError(f"{PAGE}: needs one line {begin!r}, and one {end!r} behind it")
+        raise ValueError(f"a page needs one line {begin!r}, and one {end!r} behind it")
     before, _, rest = page.partition(begin)
     return f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
 

@@ -6,8 +6,10 @@ import dataclasses
 import re
 from pathlib import Path
 
+import click
 import pytest
 
+from pytest_kernelperf.cli import SHORT_HELP, main
 from pytest_kernelperf.doctor.finding import TOPICS
 from pytest_kernelperf.ini import INI
 from pytest_kernelperf.model import Verdict
@@ -61,6 +63,26 @@ def test_every_marker_keyword_is_documented(settings_page: str) -> None:
 def test_every_verdict_is_documented(settings_page: str) -> None:
     """A reader can look every verdict up."""
     assert sorted(first_column(section(settings_page, "Verdicts"))) == sorted(verdict.value for verdict in Verdict)
+
+
+def test_every_command_is_documented_with_options_that_it_has(settings_page: str) -> None:
+    """The table names each command, and no option that its command does not take."""
+    rows = re.findall(r"^\| (`kernelperf .*) \|$", section(settings_page, "Commands"), flags=re.MULTILINE)
+    named: set[str] = set()
+    for row in rows:
+        commands = re.findall(r"`kernelperf ([a-z]+)", row.partition(" | ")[0])
+        taken = {option for command in commands for option in options_of(command)}
+        assert set(re.findall(r"`(--[a-z-]+)", row)) | set(re.findall(r" \[?(--[a-z-]+)", row)) <= taken, row
+        named.update(commands)
+    assert named == set(SHORT_HELP)
+
+
+def options_of(name: str) -> set[str]:
+    """Return the options that a command takes, and of pytest's that it passes on."""
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    own = {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
+    return own | {"--kernelperf-parent"}
 
 
 @pytest.mark.parametrize(
