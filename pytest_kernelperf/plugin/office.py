@@ -61,7 +61,7 @@ class Office:
         self._records: dict[tuple[str, CaseId], Record] = {}
         self._curves: dict[tuple[str, str, str], CurveRecord] = {}
         self._own: dict[str, Record] = {}
-        self._parents_limits = ParentsLimits(parent)
+        self._parents_limits = ParentsLimits(parent, judge=settings.own_baselines is not None)
         self._renamed: set[CaseId] = set()
         self._awaited: set[str] = set()
         self._board = _board_of(config, settings)
@@ -108,8 +108,8 @@ class Office:
         test, reason = module_name(cases[0].path, self._config.rootpath), self.settings.update_reason
         accepted = self.settings.acceptance.of_all if self.settings.acceptance is not None else None
         was = [record.renamed_from for record in records]
-        limits = self._parents_limits.of(spec.case, spec.former, *was)
-        name, tolerance = spec.kernel.name, (settings if limits is None else limits).curve_tolerance
+        tolerance = self._parents_limits.curve_tolerance(settings, spec.case, spec.former, *was)
+        name = spec.kernel.name
         return judge_curve(name, spec.doing.name, test, records, tolerance, reason, accepted)
 
     def case_settings(self, item: pytest.Item) -> CaseSettings:

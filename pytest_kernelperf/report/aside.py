@@ -62,7 +62,7 @@ def blame_lines(run: Run, commit: str) -> Iterator[str]:
         _limits(run, "parent"),
         "📐 **This change states other limits**; it was judged by those of what it is merged into",
     )
-    yield from _listed(_limits(run, "here"), "📐 **This change was judged by limits that it states itself**")
+    yield from _listed(_limits(run, "here"), "📐 **Limits that this change states itself**, and that it was judged by")
     blame = run.blame
     if blame is None:
         return

@@ -86,7 +86,7 @@ class Guard:
         self._subjects: SubjectSource | None = None
         self._toolchain: ToolchainSource | None = None
         self._renames = renames
-        self._parent = Parent(parent) if parent is not None else None
+        self._parent = Parent(parent, judge=settings.own_baselines is not None) if parent is not None else None
         limit = settings.new_limit_days
         self._new_limit = None if limit is None or settings.update_reason is not None else NewLimit(limit)
         self._yardstick = Yardstick(settings, store)

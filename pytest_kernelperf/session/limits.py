@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
+
 from pytest_kernelperf.baseline.exported import Export, PlannedLimits
 from pytest_kernelperf.kernel import Kernel
 from pytest_kernelperf.model import CaseId, LimitEdit
@@ -15,10 +17,33 @@ EXACT = "bit for bit"
 
 
 class ParentsLimits:
-    """The limits of another commit's cases; ``export``: its plans, None where there are none."""
+    """The limits of another commit's cases.
 
-    def __init__(self, export: Export | None) -> None:
+    Args:
+        export: its plans, None where there are none.
+        judge: cases are judged by them, as by another commit's baselines; else by their own, which have been reviewed.
+    """
+
+    def __init__(self, export: Export | None, *, judge: bool) -> None:
         self._limits = {case.case: case.limits for case in export.cases} if export is not None else {}
+        self.judge = judge
+
+    def curve_tolerance(self, settings: CaseSettings, *names: CaseId | None) -> float | None:
+        """Return the tolerance that a variant is judged by over all its sizes."""
+        limits = self.of(*names) if self.judge else None
+        return settings.curve_tolerance if limits is None else limits.curve_tolerance
+
+    def take(
+        self, settings: CaseSettings, kernel: Kernel, *names: CaseId
+    ) -> tuple[CaseSettings, tuple[LimitEdit, ...]]:
+        """Return the settings that a case of these names is judged by, and which limits the parent has otherwise."""
+        limits = self.of(*names)
+        if limits is None:
+            return settings, ()
+        judged, edits = take_limits(settings, kernel, limits)
+        if self.judge:
+            return judged, edits
+        return settings, tuple(msgspec.structs.replace(edit, judged_by="here") for edit in edits)
 
     def of(self, *names: CaseId | None) -> PlannedLimits | None:
         """Return the limits of a case under the first of its names that is known."""

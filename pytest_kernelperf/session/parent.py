@@ -12,7 +12,7 @@ from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CaseId, CodeObject, Comparison, DeviceFacts, ParentState
 from pytest_kernelperf.parentage import Parentage
-from pytest_kernelperf.session.limits import ParentsLimits, limits_note, take_limits
+from pytest_kernelperf.session.limits import ParentsLimits, limits_note
 from pytest_kernelperf.session.part import Workers
 from pytest_kernelperf.session.recording import Work, is_identical
 from pytest_kernelperf.session.subject import Subject
@@ -27,18 +27,18 @@ GATING = 2
 
 
 class Parent:
-    """Another commit's exported code, case by case."""
+    """Another commit's exported code, case by case; ``judge``: its limits count, and not the change's own."""
 
-    def __init__(self, export: Export) -> None:
+    def __init__(self, export: Export, *, judge: bool) -> None:
         self._export = export
         self._cases = {case.case: case for case in export.cases}
-        self._limits = ParentsLimits(export)
+        self._limits = ParentsLimits(export, judge=judge)
         self._unexported = {one.case: one.sentence for one in export.unexported}
 
     def look_up(self, work: Work, subject: Subject, replaced: Subject | None, device: DeviceFacts) -> None:
         """Say what the parent's code of a case is to head's, and take it as an arm where it is to be timed.
 
-        From here on the case is judged by the parent's limits.
+        From here on the case is judged by the parent's limits, where those count.
 
         Args:
             work: the case; its baseline has been looked up.
@@ -46,9 +46,8 @@ class Parent:
             replaced: the variant that head replaces.
             device: the device's facts.
         """
-        if (limits := self._limits.of(*_names(work))) is not None:
-            work.settings, work.limits = take_limits(work.settings, work.spec.kernel, limits)
-            work.notes += limits_note(work.limits)
+        work.settings, work.limits = self._limits.take(work.settings, work.spec.kernel, *_names(work))
+        work.notes += limits_note(work.limits)
         state, sentence, case = self._find(work, subject, device)
         other = None if replaced is None else self._cases.get(replaced.spec.case)
         settled = replaced is None or (other is not None and is_identical(replaced, other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -193,10 +194,12 @@ def test_a_change_that_allows_itself_more_is_judged_by_its_parents_limits(change
     changed.replace("pytest.ini", "kernelperf_tolerance = 1%\n", "kernelperf_curve_tolerance = 40%\n")
     changed.replace("test_scale.py", "mark.kernelperf(kernel", "mark.kernelperf(kernel, tolerance='50%'")
     slow_down(changed, 0.6)
-    assert changed.guard("--kernelperf-parent=parent.plans").ret == 1
+    shutil.copytree(changed.path / "baselines", changed.path / "parents")
+    against = ("--kernelperf-parent=parent.plans", "--kernelperf-baselines=parents")
+    assert changed.guard(*against).ret == 1
     assert curves(changed)["plain"] == "regressed"
     slow_down(changed, 3.0)
-    assert changed.guard("--kernelperf-parent=parent.plans").ret == 1
+    assert changed.guard(*against).ret == 1
     verdicts = changed.verdicts()
     assert {verdicts[f"plain-{tokens}"] for tokens in SIZES} == {"regressed"}
     assert changed.guard().ret == 0, "by its own limits it would pass"

@@ -329,7 +329,13 @@ def with_limits(bench: Bench, parent: CaseSettings, head: CaseSettings, times: C
     bench.parent = bench.export(settings=parent)
     write(bench, "v3")
     bench.workers.time_us = times
+    foreign(bench)
     return bench.check(settings=head)
+
+
+def foreign(bench: Bench) -> None:
+    """Let the baselines be another commit's, as ``--kernelperf-baselines`` has it; the project's own are the same."""
+    bench.settings = dataclasses.replace(bench.settings, own_baselines=bench.settings.baselines)
 
 
 def test_a_change_is_not_judged_by_limits_that_it_gives_itself(bench: Bench) -> None:
@@ -367,6 +373,7 @@ def test_a_case_that_the_parent_has_not_is_judged_by_its_own_limits(bench: Bench
     bench.parent = bench.export(*exported)
     write(bench, "v3")
     bench.workers.time_us = of_arms(head=10.7)
+    foreign(bench)
     assert bench.check(settings=LOOSE).decision.fails is (exported == ("plain",))
 
 
@@ -376,8 +383,21 @@ def test_limits_count_even_where_the_parents_code_cannot_be_run_beside(bench: Be
     bench.parent = msgspec.structs.replace(bench.export(), device_key="gfx1151-40cu")
     write(bench, "v3")
     bench.workers.time_us = of_arms(head=10.7)
+    foreign(bench)
     record = bench.check(settings=LOOSE)
     assert (said(record), state(record)) == (("regressed", "slower", True), "unplayable")
+
+
+def test_main_is_judged_by_its_own_limits_which_have_been_reviewed_with_it(bench: Bench) -> None:
+    """As by its own baselines: else a limit that was loosened on purpose would fail main once. What differs is said."""
+    write(bench, "v2")
+    bench.parent = bench.export()
+    write(bench, "v3")
+    bench.workers.time_us = of_arms(head=10.7)
+    record = bench.check(settings=CaseSettings(tolerance=0.5))
+    assert not record.decision.fails
+    assert record.parent is not None
+    assert record.parent.limits == (LimitEdit("tolerance", "default", "50 %", "here"),)
 
 
 def test_how_far_results_may_lie_is_the_changes_own_and_said(bench: Bench) -> None:
