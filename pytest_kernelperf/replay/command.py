@@ -10,8 +10,9 @@ from pathlib import Path
 ROUNDS = 5
 MOST_ROUNDS = 1000
 
-# Anywhere in a line: a profiler's own words may have no end of line before it.
-_RECEIPT = re.compile(r"replayed (\w+): (\d+) rounds of (\d+) launch(?:es)? in process (\d+)\b")
+# Anywhere in a line: a profiler's own words may have no end of line before it. With what follows the last number, which
+# may still be on its way.
+RECEIPT = re.compile(rb"replayed (\w{1,40}): (\d{1,9}) rounds of (\d{1,9}) launch(?:es)? in process (\d{1,19})\s")
 
 
 @dataclass(frozen=True)
@@ -36,5 +37,5 @@ def replay_command(case_file: Path, arm: str, rounds: int, trace: Path | None) -
 
 def find_receipt(output: str) -> Receipt | None:
     """Find what a replay said among what it and its profiler printed; None: it did not come to its end."""
-    found = _RECEIPT.search(output)
-    return Receipt(found[1], int(found[2]), int(found[3]), int(found[4])) if found else None
+    found = RECEIPT.search(output.encode())
+    return Receipt(found[1].decode(), int(found[2]), int(found[3]), int(found[4])) if found else None

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_kernelperf.errors import ReplayError
@@ -20,6 +21,7 @@ from pytest_kernelperf.strict_json import one_line
 
 MOST_OUTPUT_BYTES = 64 * 1024
 WORDS_LENGTH = 240
+NOTHING = re.compile(rb"(?!)")
 OVERTIME_S = warden.PATIENCE_S + 5
 """How much longer than the command the warden may take, which has to kill what is left."""
 
@@ -36,8 +38,8 @@ class Limits:
 class Ended:
     """How a command ended: all is well where ``problem`` is empty.
 
-    ``output`` is the end of what it printed. ``left``: names of processes that it had left running, and that are gone
-    now. ``overran``: it was stopped for its time.
+    ``output`` is the end of what it printed, ``sign`` the first of it that was looked for. ``left``: names of processes
+    that it had left running, and that are gone now. ``overran``: it was stopped for its time.
     """
 
     problem: str
@@ -45,13 +47,36 @@ class Ended:
     code: int = 0
     left: tuple[str, ...] = ()
     overran: bool = False
+    sign: str = ""
 
 
-def run_guarded(command: Sequence[str], folder: Path, environment: Mapping[str, str], limits: Limits) -> Ended:
+class _Output:
+    """What is kept of a command's words: their end, and the first of them that fits ``sign``."""
+
+    def __init__(self, sign: re.Pattern[bytes]) -> None:
+        self._sign = sign
+        self.found = b""
+        self.end = b""
+
+    def add(self, data: bytes) -> None:
+        """Take more words."""
+        fresh = self.end[-WORDS_LENGTH:] + data
+        if not self.found and (match := self._sign.search(fresh)):
+            self.found = match[0]
+        self.end = (self.end + data)[-MOST_OUTPUT_BYTES:]
+
+
+def run_guarded(
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    limits: Limits,
+    sign: re.Pattern[bytes] = NOTHING,
+) -> Ended:
     """Run a command in a folder; when this returns or raises, nothing of it runs any more.
 
     ``command`` begins with an absolute path. ``problem`` begins with a verb ("did not end within 60 s"). A command that
-    exits with another code than 0 has a problem too.
+    exits with another code than 0 has a problem too. ``sign``: what is kept of its words however many follow.
 
     Raises:
         ReplayError: this machine cannot run anything.
@@ -78,10 +103,13 @@ def run_guarded(command: Sequence[str], folder: Path, environment: Mapping[str, 
             raise ReplayError(f"no process can be started ({error.strerror})") from None
         while theirs:
             os.close(theirs.pop())
-        outcome, output = _listen(outcome_read, output_read, limits.seconds + OVERTIME_S)
+        output, deadline = _Output(sign), time.monotonic() + limits.seconds + OVERTIME_S
+        outcome = _listen(outcome_read, output_read, output, deadline)
         if not outcome:  # the warden died of something, perhaps for memory: what has not left its session goes too
             _kill_session(process.pid)
-        return _read(outcome, output, limits)
+        ended = _read(outcome, output.end.decode(errors="replace"), limits)
+        late = not outcome and time.monotonic() >= deadline  # the warden itself was stopped
+        return replace(ended, overran=ended.overran or late, sign=output.found.decode(errors="replace"))
     finally:
         os.close(ours.pop(0))  # the warden's sign to clear up, where it has not ended by itself
         if process is not None:
@@ -90,10 +118,9 @@ def run_guarded(command: Sequence[str], folder: Path, environment: Mapping[str, 
             os.close(fd)
 
 
-def _listen(outcome_fd: int, output_fd: int, limit_s: float) -> tuple[bytes, str]:
-    """Read both until the outcome's end; of the output keep the end."""
-    deadline = time.monotonic() + limit_s
-    outcome = output = b""
+def _listen(outcome_fd: int, output_fd: int, output: _Output, deadline: float) -> bytes:
+    """Read both until the outcome's end; return that."""
+    outcome = b""
     os.set_blocking(output_fd, False)
     with selectors.DefaultSelector() as selector:
         for fd in (outcome_fd, output_fd):
@@ -106,13 +133,13 @@ def _listen(outcome_fd: int, output_fd: int, limit_s: float) -> tuple[bytes, str
                     outcome += data
                     ended = not data
                 elif data:
-                    output = (output + data)[-MOST_OUTPUT_BYTES:]
+                    output.add(data)
                 else:
                     selector.unregister(output_fd)
     with contextlib.suppress(BlockingIOError):
         while data := os.read(output_fd, 65536):
-            output = (output + data)[-MOST_OUTPUT_BYTES:]
-    return outcome, output.decode(errors="replace")
+            output.add(data)
+    return outcome
 
 
 def _read(outcome: bytes, output: str, limits: Limits) -> Ended:

@@ -22,7 +22,7 @@ from pytest_kernelperf.errors import KernelperfError, ReplayError, TraceError
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CaseTrace, DeviceFacts
 from pytest_kernelperf.replay import rocprofv3
-from pytest_kernelperf.replay.command import ROUNDS, find_receipt, replay_command
+from pytest_kernelperf.replay.command import RECEIPT, ROUNDS, find_receipt, replay_command
 from pytest_kernelperf.replay.guarded import Ended, Limits, run_guarded
 from pytest_kernelperf.strict_json import one_line
 from pytest_kernelperf.trace.arm import ArmTrace, Replayed, find_arm_file, read_arm
@@ -169,7 +169,7 @@ class Taker:
         temporary.mkdir()
         command = self._recorder.command(wanted.case_file, arm.name, output)
         environment = rocprofv3.trace_environment(self._environment, temporary)
-        ended = run_guarded(command, scratch, environment, self._limits)
+        ended = run_guarded(command, scratch, environment, self._limits, RECEIPT)
         if ended.left:
             shown = ", ".join(ended.left[:SHOWN])
             notes.append(f"{arm.name}: {self._recorder.name} left processes running, which were ended ({shown})")
@@ -177,7 +177,7 @@ class Taker:
             self._given_up = f"{self._recorder.name} did not come to an end before in this run"
         if ended.problem:
             raise ReplayError(f"{self._recorder.name} {ended.problem}")
-        receipt = find_receipt(ended.output)
+        receipt = find_receipt(ended.sign)
         if receipt is None or (receipt.arm, receipt.rounds) != (arm.name, ROUNDS):
             raise ReplayError(f"{self._recorder.name} ended without having run the replay to its end")
         launches = tuple(launch.kernel for launch in arm.plan.launches)

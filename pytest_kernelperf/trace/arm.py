@@ -27,6 +27,8 @@ RUNTIME_KERNELS = "__amd_rocclr_"
 SHOWN_ROUNDS = 2
 MOST_NAMES = 3
 MOST_KERNELS = 1000
+MOST_FILES = 16
+"""Of how many processes' files a replay's is looked for; a damaged one may take as long as a stranger's trace."""
 MOST_US = 1e11
 """About a day: what takes longer, or lies further apart, was not replayed but read from two clocks."""
 
@@ -58,7 +60,8 @@ def find_arm_file(files: Sequence[Path], pid: int) -> Path:
     """
     others: set[str] = set()
     problems = []
-    for path in files:
+    likely = sorted(files, key=lambda path: str(pid) not in path.name)
+    for path in likely[:MOST_FILES]:
         try:
             pids = {group.pid for group in read_trace(path).groups}
         except TraceError as problem:

@@ -371,6 +371,76 @@ def leaves_a_daemon(call: Call) -> None:
     subprocess.Popen(["/bin/sh", "-c", f"{named} 611 & {named} 611"], start_new_session=True)
 
 
+def stops_itself(call: Call) -> None:
+    """Stopped, as by a debugger or a terminal that it may not read."""
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+def stops_the_watch(call: Call) -> None:
+    """Stops what watches over it."""
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(600)
+
+
+def a_hole_of_10_gb(call: Call) -> None:
+    """A file of 10 GB that takes no room."""
+    call.run()
+    with call.path().open("wb") as file:
+        file.truncate(10 * 10**9)
+
+
+def removes_its_folder(call: Call) -> None:
+    """Clears up more than its own."""
+    import shutil
+
+    call.run()
+    shutil.rmtree(call.directory.parent)
+
+
+def writes_late(call: Call) -> None:
+    """Its file is written by a process that it does not wait for."""
+    call.run()
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(30)
+        call.write(call.dispatches())
+        os._exit(0)
+
+
+def forks_for_ever(call: Call) -> None:
+    """Each of its processes starts another one and ends."""
+    while True:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+
+
+def another_layout(call: Call) -> None:
+    """A version to come, whose view has other columns."""
+    call.run()
+    view = "CREATE VIEW kernels AS SELECT 'k' AS kernel_name, 1 AS start_ns, 2 AS end_ns"
+    call.write(call.dispatches(), statements=["DROP VIEW kernels", view])
+
+
+def changes_folder(call: Call) -> None:
+    """Runs the application, and itself, somewhere else. No misbehaviour."""
+    os.chdir("/")
+    call.run()
+    call.write(call.dispatches())
+
+
+def logs_a_lot(call: Call) -> None:
+    """Hundreds of megabytes of warnings, before and after the application. No misbehaviour."""
+    line = b"W20260101 rocprofiler_sdk: unhandled record " + b"." * 2000 + b"\n"
+    for _ in range(200):
+        sys.stdout.buffer.write(line * 500)
+    sys.stdout.flush()
+    call.run()
+    for _ in range(200):
+        sys.stdout.buffer.write(line * 500)
+    call.write(call.dispatches())
+
+
 def good(call: Call) -> None:
     """What it should do."""
     call.run()

@@ -12,23 +12,31 @@ from pathlib import Path
 import msgspec
 import pytest
 import stand_in_rocprofv3
+from rocpd_files import Dispatch, Process, write_rocpd
 
+from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import NO_DEVICE, CaseTrace, CodeObject, LaunchStep, Plan
-from pytest_kernelperf.replay import rocprofv3, taking
+from pytest_kernelperf.replay import guarded, rocprofv3, taking
+from pytest_kernelperf.replay.command import RECEIPT, Receipt, find_receipt
 from pytest_kernelperf.replay.guarded import Limits, run_guarded
 from pytest_kernelperf.replay.taking import Rocprofv3, Taker, Wanted, recorder_for
+from pytest_kernelperf.trace.arm import find_arm_file
 
 LAUNCHES = ("add_kernel", "inject_kernel")
 LIMIT_S, SHORT_S = 60.0, 1.0
-HANGING = ("hangs_before", "hangs_after", "prints_for_ever", "version_hangs")
+HANGING = ("hangs_before", "hangs_after", "prints_for_ever", "version_hangs", "stops_itself")
 
-# What the twenty and more misbehaviours of the stand-in come to. Each is one that rocprofv3 has been seen to have
+# What the forty misbehaviours of the stand-in come to. Each is one that rocprofv3 has been seen to have
 # (see its docstring), or one that the bounds of a replay have to hold against.
 NOTES = {
     "hangs_before": "head: rocprofv3 did not end within 1 s and was stopped",
     "hangs_after": "head: rocprofv3 did not end within 1 s and was stopped",
     "prints_for_ever": "head: rocprofv3 did not end within 1 s and was stopped",
+    "stops_itself": "head: rocprofv3 did not end within 1 s and was stopped",
+    "a_hole_of_10_gb": "head: rocprofv3 exited with code 1; its last words: OSError: [Errno 27] File too large",
+    "removes_its_folder": "head: no .db was written, as happens where no kernel was recorded",
+    "another_layout": "_results.db: its view kernels has no column name, start, end, grid_x, grid_y, grid_z, ",
     "crashes": "head: rocprofv3 died of SIGSEGV; its last words: replayed head: 5 rounds of 2 launches in process ",
     "fatal_error": "head: rocprofv3 exited with code 1; its last words: Fatal error: Failed to resolve path: ",
     "traceback": "head: rocprofv3 exited with code 1; its last words: ModuleNotFoundError: No module named ",
@@ -68,6 +76,8 @@ NOTED = {
     "without_threads": "head: dispatches that cannot be believed are left out: 2 hidden",
     "intervals_that_overlap": "head: dispatches that cannot be believed are left out: 1 negative, 2 overlapping",
     "leaves_a_daemon": "head: rocprofv3 left processes running, which were ended (s",
+    "changes_folder": "",
+    "logs_a_lot": "",
     "several_files": "",
     "in_a_subfolder": "",
     "": "",
@@ -117,7 +127,8 @@ def living() -> set[str]:
 
 
 # Each costs a fifth of a second; these go the way of another one.
-WEEKLY = ("prints_for_ever", "traceback", "csv_instead", "no_database", "empty_file", "a_link", "version_garbage")
+WEEKLY = ("prints_for_ever", "traceback", "csv_instead", "no_database", "empty_file", "a_link", "version_garbage",
+          "removes_its_folder", "another_layout")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -159,6 +170,53 @@ def test_what_can_be_read_is_read_and_what_is_wrong_with_it_is_said(
     assert len(arm.spans) == (4 if rounds_known else 0)
     assert [path.name for path in (tmp_path / "case").iterdir()] == ["head.db"]
     assert not [line for line in living() if str(tmp_path) in line]
+
+
+@pytest.mark.parametrize("misbehaviour", ["writes_late", pytest.param("forks_for_ever", marks=pytest.mark.weekly)])
+def test_what_a_profiler_leaves_running_comes_to_nothing(tmp_path: Path, misbehaviour: str) -> None:
+    """Claim: a process that would write later, or that starts another before it can be ended, is ended and said."""
+    started_s = time.monotonic()
+    trace = take(tmp_path, misbehaviour)
+    assert time.monotonic() - started_s < LIMIT_S
+    assert "head: rocprofv3 left processes running, which were ended (rocprofv3)" in trace.notes
+    assert (trace.arms, len(trace.notes)) == ((), 2)
+    assert list((tmp_path / "case").iterdir()) == []
+    assert not [line for line in living() if str(tmp_path) in line]
+
+
+def test_a_profiler_that_stops_its_watch_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: who asked ends both once the watch, too, is late; that is waited for once in a run."""
+    monkeypatch.setattr(guarded, "OVERTIME_S", SHORT_S)
+    monkeypatch.setattr(rocprofv3, "check_version", lambda *_: "7.2.0")
+    library = stand_in_rocprofv3.install(tmp_path / "rocm", "stops_the_watch", launches=LAUNCHES)
+    trace = Taker(Rocprofv3(library, None, os.environ), os.environ, SHORT_S).take(wanted(tmp_path, "head", "baseline"))
+    assert trace.notes == (
+        "head: rocprofv3 was killed together with what watches over it",
+        "baseline: not traced: rocprofv3 did not come to an end before in this run",
+    )
+    assert not [line for line in living() if str(tmp_path) in line]
+
+
+def test_a_sign_is_kept_whatever_comes_before_and_after_it(tmp_path: Path) -> None:
+    """Claim: of words in pieces, with more around them than are kept, the first whole receipt is found."""
+    noise = "head -c 300000 /dev/zero | tr '\\0' '.'"
+    said = "printf 'replayed head: 5 rounds of 2 launches in process 12'; sleep 0.2; printf '345\\n'"
+    command = ["/bin/sh", "-c", f"{noise}; {said}; {noise}; echo replayed late: 1 rounds of 1 launch in process 1"]
+    ended = run_guarded(command, tmp_path, os.environ, Limits(LIMIT_S, 2**30), RECEIPT)
+    assert find_receipt(ended.sign) == Receipt("head", 5, 2, 12345)
+    assert run_guarded(command, tmp_path, os.environ, Limits(LIMIT_S, 2**30)).sign == ""
+
+
+def test_only_so_many_files_are_read(tmp_path: Path) -> None:
+    """Claim: a replay's file is found by its name among a thousand others, of which few are looked at."""
+    process = Process([Dispatch("k", 1000, 2000)], pid=4711)
+    files = [write_rocpd(tmp_path / "replay_4711_results.db", [process])]
+    for number in range(100):
+        files.append(tmp_path / f"a{number}_results.db")
+        files[-1].write_bytes(b"")
+    assert find_arm_file(files[::-1], 4711) == files[0]
+    with pytest.raises(TraceError, match="is empty"):
+        find_arm_file([*files[1:], files[0].rename(tmp_path / "z.db")], 4711)
 
 
 def test_two_rounds_are_shown_without_the_first(tmp_path: Path) -> None:
