@@ -63,3 +63,19 @@ def anchors(text: str) -> set[str]:
     plain = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     headings = re.findall(r"^#+ (.+)$", plain, flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("verdict", ["unchanged", "regressed", "undecided"])
+def test_the_pictures_of_decisions_show_what_the_page_says(verdict: str) -> None:
+    """A picture's samples lead to its verdict, by the guard's own functions, with the figures of page and picture."""
+    decision = pytest.importorskip("made.decision")
+    _, case, mode, pairs = next(picture for picture in decision.pictures() if picture[0] == verdict)
+    _, comparison = decision.decide(mode, pairs)
+    assert decision.verdict_of(comparison).value == verdict
+    page = " ".join((DOCS / "how-it-works.md").read_text(encoding="utf-8").split())
+    drawn = (DOCS / f"decision_{verdict}_h200.svg").read_text(encoding="utf-8")
+    assert f"{case.kernel} {case.variant} at {case.tokens} tokens" in drawn
+    if verdict != "undecided":
+        assert decision.reason.changed(comparison, "the baseline") in page
+    for ratio in comparison.per_process_ratio:
+        assert decision.units.format_change(ratio) in drawn
