@@ -10,10 +10,10 @@ import click
 
 from pytest_kernelperf import strict_json
 from pytest_kernelperf.atomic_write import write_atomically
-from pytest_kernelperf.ci.acceptance import PREFIX, find_acceptance
 from pytest_kernelperf.ci.against import read_labels
 from pytest_kernelperf.commands.exit_code import UNUSABLE
 from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.github.acceptance import PREFIX, find_acceptance
 from pytest_kernelperf.github.api import as_described
 from pytest_kernelperf.github.client import Client
 

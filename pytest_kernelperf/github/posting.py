@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from pytest_kernelperf.errors import RunFileError
+import msgspec
+
+from pytest_kernelperf.errors import GitHubError, RunFileError
+from pytest_kernelperf.github.acceptance import find_acceptance
 from pytest_kernelperf.github.api import Storage, as_described
 from pytest_kernelperf.github.artifact import find_artifact, read_artifact
 from pytest_kernelperf.github.body import MAX_CHARACTERS, RUNNING, SHOWN, SUPERSEDED, Body, Mark
@@ -12,7 +15,7 @@ from pytest_kernelperf.github.event import RunEvent
 from pytest_kernelperf.github.judging import find_judging
 from pytest_kernelperf.github.pull import Pull, find_pulls
 from pytest_kernelperf.github.sticky import Comment, find_comment, put_comment
-from pytest_kernelperf.model import Frozen, Run
+from pytest_kernelperf.model import Frozen, Run, Verdict
 from pytest_kernelperf.report.comment import Links
 from pytest_kernelperf.report.judging import Judging
 
@@ -110,11 +113,30 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
     except RunFileError as problem:
         found = f"The result is not shown: {problem}."
     judging = find_judging(github, pull, event.workflow, wish.judges)
+    if isinstance(found, Run) and _says_accepted(found):
+        judging = msgspec.structs.replace(judging, unconfirmed=_why_not_accepted(github, event, pull))
     text = note + renderer.result(found, links, judging)
     if len(text) > MAX_CHARACTERS - 1_000:
         sentence = "The result is longer than a comment may be: look at the run's summary."
         text = renderer.result(sentence, links, judging)
     return text
+
+
+def _says_accepted(run: Run) -> bool:
+    decisions = [*(record.decision for record in run.records), *(curve.decision for curve in run.curves)]
+    return any(one.verdict is Verdict.ACCEPTED for one in decisions) or any(one.accepted for one in run.records)
+
+
+def _why_not_accepted(github: Storage, event: RunEvent, pull: int) -> str:
+    """Say why a run that says that it was accepted was not; empty where it was: its own word is no maintainer's."""
+    try:
+        with as_described():
+            found = find_acceptance(github, pull)
+    except GitHubError as problem:
+        return f"GitHub could not be asked who accepted it ({problem})"
+    if found.by and found.commit == event.commit:
+        return ""
+    return found.sentence if not found.by else f"another commit was, {found.commit}"
 
 
 def _mark(event: RunEvent) -> Mark:

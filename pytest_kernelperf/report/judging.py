@@ -9,7 +9,7 @@ from pytest_kernelperf import units
 from pytest_kernelperf.model import Frozen
 from pytest_kernelperf.report.markdown import inert
 
-MOST_NAMES, MOST_NAME, MOST_DETAIL = 3, 80, 160
+MOST_NAMES, MOST_NAME, MOST_DETAIL, MOST_SENTENCE = 3, 80, 160, 300
 
 
 class Changed(Frozen, frozen=True):
@@ -20,15 +20,23 @@ class Changed(Frozen, frozen=True):
 
 
 class Judging(Frozen, frozen=True):
-    """What is changed, by kind and in order of weight; ``unknown``: why that cannot be said, or not all of it."""
+    """What is changed, by kind and in order of weight; ``unknown``: why that cannot be said, or not all of it.
+
+    ``unconfirmed``: why nobody has accepted a slowdown, where the run says that somebody has.
+    """
 
     changed: tuple[tuple[str, tuple[Changed, ...]], ...] = ()
     unknown: str = ""
+    unconfirmed: str = ""
 
 
 def render_judging(found: Judging) -> str:
     """Return the paragraph; empty where nothing that judges is changed."""
     lines = []
+    if found.unconfirmed:
+        lines.append(
+            "> ⛔ **Not accepted**, whatever the result below says: " + inert(found.unconfirmed, MOST_SENTENCE)
+        )
     if found.changed:
         lines.append(
             "> ⚠️ **This pull request changes what judges it.** The result below was made with these changes: "
@@ -36,7 +44,7 @@ def render_judging(found: Judging) -> str:
         )
         lines += [f"> - {kind}: {_files(files)}" for kind, files in found.changed]
     if found.unknown:
-        lines.append(f"> ⚠️ Whether it changes {'more' if lines else 'what judges it'} is not known: ")
+        lines.append(f"> ⚠️ Whether it changes {'more' if found.changed else 'what judges it'} is not known: ")
         lines[-1] += inert(found.unknown, MOST_DETAIL)
     return "\n".join(lines)
 

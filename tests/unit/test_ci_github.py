@@ -14,12 +14,12 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from pytest_kernelperf.ci.acceptance import find_acceptance
 from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.ci.proposal import Proposal, Wish, check_words, compare_folders, propose
 from pytest_kernelperf.ci.watch import MARKER, Finding, look, report
 from pytest_kernelperf.cli import main
 from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError
+from pytest_kernelperf.github.acceptance import find_acceptance
 from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.model import Drift, Run
 from pytest_kernelperf.report.run_file import read_run, write_run

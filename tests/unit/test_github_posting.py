@@ -36,6 +36,13 @@ def run_json(commit: str = FIRST) -> bytes:
     return json.dumps({**json.loads(GOLDEN), "commit": commit}).encode()
 
 
+def unaccepted() -> bytes:
+    """A run file in which nobody has accepted anything."""
+    run = json.loads(run_json())
+    run["records"] = [one for one in run["records"] if one["decision"]["verdict"] != "accepted"]
+    return json.dumps(run).encode()
+
+
 class Plain:
     """Says what it was given."""
 
@@ -416,7 +423,7 @@ class TestTheCommand:
             {"filename": "guard/judge.py", "patch": "+pass"},
             {"filename": ".github/workflows/kernelperf.yml"},
         ]
-        place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
+        place.world.add_artifact(7, "kernelperf", {"run.json": unaccepted()})
         assert self.call(place, tmp_path, "--judges", "guard/*").exit_code == 0
         lines = place.said().splitlines()
         assert lines[0].startswith("> ⚠️ **This pull request changes what judges it.**")
@@ -431,11 +438,47 @@ class TestTheCommand:
     def test_where_github_does_not_list_the_files_that_is_said(self, place: Place, tmp_path: Path) -> None:
         """A change that is too large to be shown is no way around it."""
         place.world.faults.append(Fault(422, times=9, path=r"pulls/1/files", message="this diff is @too large"))
-        place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
+        place.world.add_artifact(7, "kernelperf", {"run.json": unaccepted()})
         assert self.call(place, tmp_path).exit_code == 0
         first = place.said().splitlines()[0]
         assert first.startswith("> ⚠️ Whether it changes what judges it is not known: GitHub does not list the files")
         assert "@too" not in first
+
+    @pytest.mark.parametrize(
+        ("label", "by", "role", "why"),
+        [
+            (f"slow-ok:{FIRST}", "maintainer", "maintain", ""),
+            ("", "", "", f"no label slow-ok:{FIRST}"),
+            (f"slow-ok:{SECOND}", "maintainer", "maintain", f"no label slow-ok:{FIRST}"),
+            (f"slow-ok:{FIRST}", "someone", "read", "may not accept a slowdown"),
+        ],
+    )
+    def test_that_a_maintainer_accepted_it_is_githubs_word_alone(
+        self, place: Place, tmp_path: Path, label: str, by: str, role: str, why: str
+    ) -> None:
+        """A run file can say so of anybody, and its verdicts with it."""
+        if label:
+            place.world.permissions[by] = role
+            place.world.set_label(place.pull, label, by, "worth it")
+        run = json.loads(run_json())
+        run["records"][0]["accepted"] = {"by": "maintainer", "reason": "trust me", "commit": FIRST}
+        run["records"][0]["decision"] |= {"verdict": "accepted", "fails": False}
+        place.world.add_artifact(7, "kernelperf", {"run.json": json.dumps(run).encode()})
+        assert self.call(place, tmp_path).exit_code == 0
+        first = place.said().splitlines()[0]
+        assert first.startswith("> ⛔ **Not accepted**, whatever the result below says: ") is bool(why)
+        assert why.replace(FIRST, "") in first.replace("\u200b", "").replace(FIRST, "")
+
+    def test_where_github_cannot_say_who_accepted_it_nobody_has(self, place: Place, tmp_path: Path) -> None:
+        """An answer that does not come is no acceptance."""
+        run = json.loads(run_json())
+        run["records"][0]["decision"] |= {"verdict": "accepted", "fails": False}
+        place.world.add_artifact(7, "kernelperf", {"run.json": json.dumps(run).encode()})
+        place.world.faults.append(Fault(404, times=9, path=r"pulls/1$"))
+        assert self.call(place, tmp_path).exit_code == 0
+        assert place.said().startswith(
+            "> ⛔ **Not accepted**, whatever the result below says: GitHub could not be asked"
+        )
 
     def test_a_long_result_leaves_room_for_it(self, place: Place, tmp_path: Path) -> None:
         """GitHub refuses a comment that is too long as a whole."""
