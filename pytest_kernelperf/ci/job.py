@@ -120,12 +120,20 @@ def _options(
 
 
 def _plans(job: Job, tree: Path, file: Path, environment: Mapping[str, str], arguments: Sequence[str]) -> Path | None:
-    """Export the parent's plans. A parent that has none is said, and the baselines are left to compare with."""
+    """Export the parent's plans. A parent that has none is said, and the baselines are left to compare with.
+
+    Paths alone are passed on: options are as the change's workflow gives them, and the parent's limits are its own.
+    """
     place = tree / job.folder.resolve().relative_to(Git(job.folder).top().resolve())
     if not place.is_dir():
         _say(f"kernelperf: the commit that is measured against has no folder {place.name}")
         return None
-    paths = [argument for argument in arguments if (place / argument.partition("::")[0]).exists()]
+    named = [argument for argument in arguments if (job.folder / argument.partition("::")[0]).exists()]
+    paths = [argument for argument in named if (place / argument.partition("::")[0]).exists()]
+    if named and not paths:
+        # Without a path pytest would collect all that there is.
+        _say(f"kernelperf: the commit that is measured against has no {' and no '.join(named)}")
+        return None
     command = [sys.executable, "-c", _COMMAND, "plans", "--output", str(file), "--runtime", job.runtime, *paths]
     if _run(command, place, environment) or not file.is_file():
         _say("kernelperf: the code that is measured against could not be exported: baselines alone are compared with")

@@ -257,7 +257,7 @@ def _write_shims(folder: Path) -> dict[str, Path]:
     text = "".join(path.read_text() for path in sorted((ROOT / ".github/workflows").glob("*.yml")))
     text += (ROOT / "action.yml").read_text()
     copy = (
-        'mkdir -p "$TO" && cp -r "${FROM%%$\'\\n\'*}/." "$TO/" '
+        'FROM=${FROM%%$\'\\n\'*} && mkdir -p "$TO" && cp -r "${FROM:?no path is given}/." "$TO/" '
         '&& find "$TO" \\( -name "*.data" -o -name case.json -o -name ".?*" \\) -delete'
     )
     bodies = {

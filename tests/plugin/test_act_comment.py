@@ -5,11 +5,15 @@ That GitHub starts it when a run begins and ends is played by the tests, with Gi
 
 from __future__ import annotations
 
+import contextlib
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from act_runs import FILES, SLOWED, STRANGER, Finished, Repository, clock
+
+from pytest_kernelperf.units import format_change
 
 pytest.importorskip("kernelperf_runner", reason="the workflows are not beside these tests")
 
@@ -61,6 +65,17 @@ def push(repository: Repository, world: Any, payload: dict[str, Any], number: in
     return run, said
 
 
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Times are refused where others are active, such as other tests: then there is nothing to see here."""
+    try:
+        yield
+    except AssertionError as failed:
+        if "the device is busy" in str(failed):
+            pytest.skip("somebody else is active on this machine: run this test alone")
+        raise
+
+
 def test_one_comment_follows_the_pull_request(repository: Repository, world: Any) -> None:
     """It says the slowdown and the baseline edited to hide it; fixed, it turns green; a late run changes nothing.
 
@@ -92,6 +107,33 @@ def test_one_comment_follows_the_pull_request(repository: Repository, world: Any
     late = comment(repository, world, first, 1, slowed)
     assert late.jobs == {"comment": "success"}, late.text
     assert [(each.body, each.edits) for each in world.comments_of(7)] == [(text, edits)]
+
+
+@pytest.mark.weekly
+def test_a_really_slower_kernel_is_really_said_to_be(repository: Repository, world: Any) -> None:
+    """No clock is played: the kernel does its work 40 times over, on this machine's cores."""
+    repository.scripted = False
+    repository.git("rm", "-r", "--quiet", "baselines")
+    with alone():
+        repository.store_baselines()
+    world.add_pull(number=7, branch="change")
+    slowed = {"kernels/scale.hip": SLOWED["kernels/scale.hip"].replace("turn < 4", "turn < 40")}
+    head = repository.commit(slowed, "Slower", "change")
+    run, said = push(repository, world, repository.payload(7, head, "change"), 1, "")
+    with alone():
+        assert "the device is busy" not in run.text
+    assert run.jobs == {"hosted": "success", "box": "failure", "gate": "failure"}, run.text
+    assert run.verdicts() == {"scaled": "regressed"}
+    (comparison,) = [one for one in run.run_file()["records"][0]["comparisons"] if one["against"] == "baseline"]
+    change = format_change(comparison["change_ratio"])
+    assert comparison["change_ratio"] > 1.5
+    assert f"us ({change}, 3 of 3 processes)" in said.body.split("\n❌ **Slows 1 of 1**: scaled at 64 tokens ")[1]
+    head = repository.commit(FILES, "Fixed", "change")
+    run, said = push(repository, world, repository.payload(7, head, "change"), 2, "")
+    with alone():
+        assert "the device is busy" not in run.text
+    assert run.jobs == {"hosted": "success", "box": "success", "gate": "success"}, run.text
+    assert "\n✅ **Nothing slower** in 1 case" in said.body
 
 
 @pytest.mark.weekly

@@ -198,6 +198,23 @@ sys.exit(3 if what == "pytest" else 9 if what != "plans" else 0)
         assert not any(option.startswith("--kernelperf-parent=") for option in self.calls(played)[1])
         assert (played / "yardstick").read_text() == "main"
 
+    @pytest.mark.parametrize(
+        ("arguments", "passed_on"),
+        [
+            (["kernels", "other"], ["kernels"]),
+            (["-k", "x", "-o", "kernelperf_tolerance=50%"], []),
+            (["other"], None),
+        ],
+    )
+    def test_of_the_arguments_the_paths_that_the_parent_has_are_the_parents(
+        self, project: Path, played: Path, arguments: list[str], passed_on: list[str] | None
+    ) -> None:
+        """A change that brings the first kernel has no parent's, and its options say nothing of the parent's limits."""
+        (project / "other").mkdir()
+        run_job(Job(project, played / "out"), Against("HEAD", "", "HEAD^1", "HEAD^1"), arguments)
+        plans = [call for call in self.calls(played) if call[0] == "plans"]
+        assert [call[call.index("--runtime") + 2 :] for call in plans] == ([] if passed_on is None else [passed_on])
+
     def test_a_checkout_of_something_else_is_refused(self, project: Path, played: Path) -> None:
         """A head that is not what was merged would put one commit's result beside another's name."""
         with pytest.raises(UsageError, match="does not merge"):
