@@ -115,7 +115,7 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
             write_atomically(settings.out / ".gitignore", _GITIGNORE)
         write_run(settings.out / "run.json", run)
         write_beside_traces(run, settings.out)
-        remove_stale(settings.out, run.records)
+        remove_stale(settings.out, run.records, datetime.fromisoformat(run.started_at).timestamp())
         if settings.page:
             lines.append(try_page(run, settings.out))
     except (KernelperfError, OSError) as error:

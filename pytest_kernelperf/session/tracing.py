@@ -6,6 +6,7 @@ time; and they run while this guard holds the machine, so that nobody else times
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -90,16 +91,16 @@ class Tracer:
             self._taker = Taker(recorder, environment, self._settings.case_timeout_s)
         name = folder_name(record.case)
         folder = self._settings.out.absolute() / FOLDER / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
         case_file = folder / CASE_FILE
         not_kept = ""
-        try:
-            write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)
-            with self._machine.exclusive():
+        with self._machine.exclusive():  # another run of this project may be taking this very case's
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            try:
+                write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)
                 trace = self._taker.take(Wanted(case_file, arms, f"{FOLDER}/{name}"))
-        finally:
-            not_kept = self._keep(case_file) if record.decision.fails else _remove(case_file)
+            finally:
+                not_kept = self._keep(case_file) if record.decision.fails else _remove(case_file)
         return msgspec.structs.replace(trace, notes=(*trace.notes, not_kept)) if not_kept else trace
 
     def _keep(self, case_file: Path) -> str:
@@ -135,10 +136,14 @@ def folder_name(case: CaseId) -> str:
     return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def remove_stale(out: Path, records: Iterable[Record]) -> None:
-    """Remove the traces of other runs, which no run file speaks of any more."""
+def remove_stale(out: Path, records: Iterable[Record], started_s: float) -> None:
+    """Remove the traces of other runs, which no run file speaks of any more.
+
+    What is younger than ``started_s`` (seconds since 1970) is another run's that goes on beside this one.
+    """
     kept = {folder_name(record.case) for record in records if record.trace is not None}
     folder = out / FOLDER
     for name in os.listdir(folder) if folder.is_dir() and not folder.is_symlink() else ():
-        if name not in kept:
-            shutil.rmtree(folder / name, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another run removed it at the same moment
+            if name not in kept and (folder / name).lstat().st_mtime < started_s:
+                shutil.rmtree(folder / name, ignore_errors=True)

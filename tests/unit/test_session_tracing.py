@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -197,14 +200,39 @@ def test_folders_have_names_of_their_own(tmp_path: Path) -> None:
 
 
 def test_traces_of_another_run_go(bench: Bench, tmp_path: Path) -> None:
-    """Claim: what no record of this run speaks of is removed, also where a run was killed in the middle."""
+    """Claim: what no record of this run speaks of is removed, also where a run was killed in the middle; what another
+    run writes meanwhile is not."""
     slow_down(bench)
     record = traced(bench, "regression")
-    out = bench.settings.out
-    (out / "traces" / "old-case-1").mkdir()
-    (out / "traces" / ".killed").mkdir()
-    remove_stale(out, [record])
-    assert [path.name for path in (out / "traces").iterdir()] == ["k-plain-8"]
-    remove_stale(out, [])
+    out, started_s = bench.settings.out, time.time() - 60
+    for name, age_s in (("old-case-1", 61), (".killed", 3600), ("k-plain-8", 61), ("another-1", 59)):
+        (out / "traces" / name).mkdir(exist_ok=True)
+        os.utime(out / "traces" / name, (0, time.time() - age_s))
+    remove_stale(out, [record], started_s)
+    assert sorted(path.name for path in (out / "traces").iterdir()) == ["another-1", "k-plain-8"]
+    remove_stale(out, [], time.time())
     assert list((out / "traces").iterdir()) == []
-    remove_stale(tmp_path / "nowhere", [record])
+    remove_stale(tmp_path / "nowhere", [record], started_s)
+
+
+def test_a_case_that_another_run_is_tracing_is_left_alone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: its folder is emptied and filled only while this run holds the machine."""
+    slow_down(bench)
+    theirs = bench.settings.out / "traces" / "k-plain-8" / "head.db"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text("")
+    bench.settings = dataclasses.replace(bench.settings, trace="regression")
+    guard, seen = bench.guard(), []
+
+    @contextmanager
+    def exclusive() -> Iterator[None]:
+        seen.append(theirs.exists())
+        yield
+        seen.append(theirs.exists())
+
+    monkeypatch.setattr(bench.machine, "exclusive", exclusive)
+    record = guard.check(bench.spec("plain"), bench.settings.case, "test_k.py")
+    assert record.trace is not None
+    assert record.trace.notes == ()
+    *_, before, after = seen
+    assert (before, after, theirs.read_bytes()[:6]) == (True, True, b"SQLite")
