@@ -682,8 +682,10 @@ class Record(Frozen, frozen=True):
     ``toolchain``: the accepted source, compiled today, against the accepted binary; it decides nothing by itself.
     ``trace``: its arms as a profiler recorded them, after the verdict; None: no trace was asked for. ``source``:
     the kernel's source file, relative to the project's root. ``resources_changed``: for each kernel that uses other
-    resources than the accepted one, a sentence. ``parent``: None where no parent was given, or the case did not get
-    as far. ``renamed_from``: the case whose baseline this one is held against, since no test has it any more.
+    resources than the accepted one, a sentence; ``launches_changed``: for each launch that is of another size than the
+    accepted plan's, or one for all where they are other launches. ``parent``: None where no parent was given, or the
+    case did not get as far. ``renamed_from``: the case whose baseline this one is held against, since no test has it
+    any more.
     ``new_since``: the day (UTC) since when a case without baseline is declared; empty where nobody asked.
     ``baseline_edit``: the project's own entry is another. ``test``: the test file. ``plan``: what was run.
     ``plan_digest``, ``inputs_digest``, ``source_digest``, ``object_digest`` and ``instruction_digests`` are what
@@ -725,6 +727,7 @@ class Record(Frozen, frozen=True):
     toolchain: Comparison | None = None
     source: str = ""
     resources_changed: tuple[str, ...] = ()
+    launches_changed: tuple[str, ...] = ()
     trace: CaseTrace | None = None
     parent: ParentCase | None = None
     renamed_from: CaseId | None = None

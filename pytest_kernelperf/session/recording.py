@@ -31,6 +31,7 @@ from pytest_kernelperf.model import (
     Record,
     Verdict,
 )
+from pytest_kernelperf.report.launch import launches_changed
 from pytest_kernelperf.session.subject import Subject, target_facts
 from pytest_kernelperf.session.timing import Taken
 from pytest_kernelperf.settings import CaseSettings, Target
@@ -84,6 +85,7 @@ def record_of(work: Work, test: str, root: Path) -> Record:
         stored=work.evidence.stored,
         source=_within(root, work.spec.kernel.source),
         resources_changed=changed,
+        launches_changed=_launches_changed(work),
         baseline_edit=work.edit,
         renamed_from=work.renamed_from,
         new_since=work.evidence.new_since,
@@ -162,6 +164,13 @@ def _within(root: Path, file: Path) -> str:
     """Return a file as the project names it: a path of somebody's own disk is nobody else's business."""
     resolved = root.resolve()
     return file.relative_to(resolved).as_posix() if file.is_relative_to(resolved) else ""
+
+
+def _launches_changed(work: Work) -> tuple[str, ...]:
+    """Say which launches are not as they were accepted."""
+    if work.subject is None or work.accepted is None:
+        return ()
+    return launches_changed(work.accepted.plan, work.subject.plan)
 
 
 def _resources_changed(work: Work) -> tuple[str, ...]:

@@ -177,7 +177,7 @@ def test_nothing_is_fetched_and_nothing_runs_but_what_the_package_wrote(run: Run
 def test_a_strangers_run_shows_as_text() -> None:
     """Claim: no name, sentence or note makes an element, an attribute or a program; directions of writing stay."""
     harmless, harmful = (
-        Page(render_page(measured_run(cases=18, blocks=4), LIBRARY)),
+        Page(render_page(measured_run(cases=9, blocks=4), LIBRARY)),
         render_page(hostile_run(), LIBRARY),
     )
     page = Page(harmful)

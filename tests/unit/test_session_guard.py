@@ -579,6 +579,15 @@ def test_other_registers_than_the_accepted_ones_are_noted(bench: Bench) -> None:
     assert record.resources_changed == ("double_kernel: VGPRs 32 → 64, spills 0 → 16 (accepted → now)",)
 
 
+def test_another_launch_than_the_accepted_one_is_recorded(bench: Bench) -> None:
+    """Its workgroups then and now; an unchanged plan says nothing."""
+    bench.grid = 40
+    bench.accept("plain")
+    assert bench.check().launches_changed == ()
+    bench.grid = 60
+    assert bench.check().launches_changed == ("double_kernel: workgroups 40 → 60 (grid 40 → 60) (accepted → now)",)
+
+
 def test_times_of_a_scripted_clock_have_a_device_key_of_their_own(bench: Bench) -> None:
     """They can never become or meet a device's baselines."""
     bench.settings = dataclasses.replace(bench.settings, clock_script=Path("script.json"))

@@ -14,6 +14,7 @@ from pytest_kernelperf.report import change
 from pytest_kernelperf.report.change import Group
 from pytest_kernelperf.report.detail import commands_of, numbers_of, sentence_without_name
 from pytest_kernelperf.report.html.markdown import with_letters
+from pytest_kernelperf.report.launch import dimensions_text
 from pytest_kernelperf.report.markdown import shortened
 from pytest_kernelperf.report.text import one_line, printable
 from pytest_kernelperf.report.timeline import render_timeline
@@ -144,8 +145,8 @@ def _paired(record: Record) -> bool:
 
 
 def changed_lines(record: Record) -> tuple[str, ...]:
-    """What is known to have changed beside the time."""
-    return (*map(one_line, record.resources_changed),)
+    """What is known to have changed beside the time: what kernels use, how they are launched."""
+    return tuple(map(one_line, (*record.resources_changed, *record.launches_changed)))
 
 
 def _processes(record: Record) -> Table | None:
@@ -190,7 +191,7 @@ def _launches(record: Record) -> Table | None:
 
 def _launch(step: LaunchStep | None, fill: LaunchFill | None) -> tuple[str, ...]:
     name = one_line(step.kernel if step is not None else fill.kernel if fill is not None else "")
-    grid, block = ("", "") if step is None else (_dimensions(step.grid), _dimensions(step.block))
+    grid, block = ("", "") if step is None else (dimensions_text(step.grid), dimensions_text(step.block))
     count = waves = ""
     if fill is not None:
         count = f"{units.format_count(fill.workgroups)} / {units.format_count(fill.compute_units)}"
@@ -213,12 +214,6 @@ def _amounts(used: Sequence[str], record: Record, step: LaunchStep | None) -> It
         else:
             more = step.shared_bytes if name == "lds_bytes" and step is not None else 0
             yield units.format_count(of[name]) + (f" + {units.format_count(more)}" if more else "")
-
-
-def _dimensions(size: tuple[int, int, int]) -> str:
-    """``10 × 512``: the ones behind are left out."""
-    kept = [size[0], *(size[1:] if size[2] != 1 else size[1:2] if size[1] != 1 else ())]
-    return " × ".join(map(units.format_count, kept))
 
 
 def _traced(record: Record) -> Table | None:

@@ -58,11 +58,17 @@ def pictures_of(run: Run, records: Sequence[Record], kernels: Sequence[KernelVie
         "names": [one_line(str(record.case)) for record in records],
         "kernels": [_datasets(curve) for curve in curves],
         "spread": _datasets(sharpness),
-        "specifications": {kind: specification(kind, "container", height) for kind, height in HEIGHTS.items()},
+        "specifications": {kind: _specification(kind, height) for kind, height in HEIGHTS.items()},
         "themes": THEMES,
         "most": MOST_ROWS,
     }
     return Pictures(packed.data, rest, curves, sharpness)
+
+
+def _specification(kind: Kind, height: int) -> dict[str, Any]:
+    """As wide as where it stands; a height of 0 is the rows'."""
+    sizing = {"type": "fit-x" if height == 0 else "fit", "contains": "padding"}
+    return {**specification(kind, "container", height), "autosize": sizing}
 
 
 def _decision(record: Record) -> dict[str, Any]:

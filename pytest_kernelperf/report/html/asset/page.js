@@ -106,6 +106,8 @@
       const [embed, rows] = await Promise.all([library(), rowsOf(kind, place)]);
       const specification = structuredClone(data.specifications[kind]);
       specification.datasets = rows;
+      // A step of px a line would do, but has Vega-Lite warn about a width that is its container's.
+      if (specification.height?.step) specification.height = specification.height.step * rows.rows.length;
       if (figure.dataset.drawn !== colours) return;
       figure.view?.finalize();
       figure.view = await embed(canvas, specification, {
@@ -220,5 +222,7 @@
   addEventListener("afterprint", () => { closedAgain.forEach(one => { one.open = false; }); redraw(); });
   // So that what stands open is drawn when the page is printed, scrolled through or not.
   (window.requestIdleCallback ?? setTimeout)(() => all("details.case.fails[open] .picture").forEach(draw));
-  show(location.hash.slice(1));
+  // The browser itself goes to the place when it has read the page, and takes the focus away from what is open by then.
+  const arrived = () => setTimeout(() => show(location.hash.slice(1)));
+  if (document.readyState === "complete") arrived(); else addEventListener("load", arrived);
 })();
