@@ -9,19 +9,26 @@ from __future__ import annotations
 import base64
 import re
 from pathlib import Path
+from typing import Any
 
 from pytest_kernelperf.baseline.calibration import read_calibration
 from pytest_kernelperf.baseline.check import problems
 from pytest_kernelperf.baseline.entry import Baseline
 from pytest_kernelperf.baseline.store import CALIBRATION, BaselineStore, read_file
 from pytest_kernelperf.ci.plain import plain
-from pytest_kernelperf.errors import BaselineError, UsageError
+from pytest_kernelperf.errors import BaselineError, GitHubError, UsageError
 from pytest_kernelperf.github.api import Repository
 from pytest_kernelperf.model import Frozen
+from pytest_kernelperf.report.room import characters
 from pytest_kernelperf.units import format_change, format_us
 
 MAX_FILES = 2000
 MAX_BYTES = 64 * 1024 * 1024
+MAX_LINES = 200
+MAX_LIST_CHARACTERS = 60_000
+"""GitHub refuses a pull request's text of more than 65,536."""
+
+UNPROCESSABLE = 422
 
 _KEY = r"[A-Za-z0-9_.-]{1,100}"
 _FILE = re.compile(
@@ -108,19 +115,56 @@ def propose(repository: Repository, proposal: Proposal, wish: Wish) -> int:
     title = f"Baselines measured at {wish.commit[:12]}"
     message = f"{title}\n\n{wish.reason}"
     new = repository.post("git/commits", {"message": message, "tree": made["sha"], "parents": [tip]})
-    repository.post("git/refs", {"ref": f"refs/heads/{wish.branch}", "sha": new["sha"]})
+    _move_branch(repository, wish.branch, str(new["sha"]))
     text = "\n".join(
         (
             f"Measured on the box at {wish.commit}: {plain(wish.reason)}",
             "",
-            *(f"- {plain(line)}" for line in proposal.lines[:200]),
-            *([f"- and {len(proposal.lines) - 200} more"] if len(proposal.lines) > 200 else []),
+            *_told(proposal.lines),
             "",
             "The files say under which facts each process ran. Merging this accepts them.",
         )
     )
-    opened = repository.post("pulls", {"title": title, "head": wish.branch, "base": wish.base, "body": text})
-    return int(opened["number"])
+    return _pull_request(repository, {"title": title, "head": wish.branch, "base": wish.base, "body": text})
+
+
+def _told(lines: tuple[str, ...]) -> list[str]:
+    """Return the cases as a list that fits into a pull request's text, and how many more there are."""
+    told: list[str] = []
+    for line in lines[:MAX_LINES]:
+        told.append(f"- {plain(line)}")
+        if sum(characters(one) + 1 for one in told) > MAX_LIST_CHARACTERS:
+            told.pop()
+            break
+    more = len(lines) - len(told)
+    return [*told, *([f"- and {more} more"] if more else [])]
+
+
+def _move_branch(repository: Repository, branch: str, commit: str) -> None:
+    """Make the branch, or move the one that an earlier attempt of this run has made before it failed."""
+    try:
+        repository.post("git/refs", {"ref": f"refs/heads/{branch}", "sha": commit})
+    except GitHubError as problem:
+        if problem.status != UNPROCESSABLE:
+            raise
+        repository.patch(f"git/refs/heads/{branch}", {"sha": commit, "force": True})
+
+
+def _pull_request(repository: Repository, wished: dict[str, Any]) -> int:
+    """Open the pull request and return its number, or that of the one which an earlier attempt has opened."""
+    try:
+        return int(repository.post("pulls", wished)["number"])
+    except GitHubError as problem:
+        if problem.status != UNPROCESSABLE:
+            raise
+        for pull in repository.pages("pulls", state="open", base=wished["base"]):
+            head = pull["head"]
+            own = (head.get("repo") or {}).get("id") == pull["base"]["repo"][
+                "id"
+            ]  # a fork's branch may be called so too
+            if own and head["ref"] == wished["head"]:
+                return int(pull["number"])
+        raise
 
 
 def check_words(commit: str, reason: str) -> str:

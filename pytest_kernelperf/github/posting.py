@@ -19,6 +19,7 @@ from pytest_kernelperf.model import Frozen, Run, Verdict
 from pytest_kernelperf.report.comment import Links
 from pytest_kernelperf.report.judging import Judging
 
+NOT_FOUND = 404
 NO_RESULT = {
     "cancelled": "The run was cancelled: nothing was measured.",
     "action_required": "The run waits for a maintainer's approval: nothing was measured.",
@@ -68,7 +69,7 @@ def post(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer) -> st
     pull = pulls[0]
     with as_described():
         earlier = find_comment(github, pull.number, wish.author)
-    if earlier is not None and earlier.body.mark.order > _mark(event).order:
+    if earlier is not None and earlier.body.mark.order > _mark(event).order and _is_run(github, earlier.body.mark.run):
         return f"the comment on #{pull.number} shows a later run: nothing is posted"
     body = _body(github, event, wish, renderer, pull, earlier)
     if body is None:
@@ -120,6 +121,16 @@ def _result(github: Storage, event: RunEvent, wish: Wish, renderer: Renderer, li
         sentence = "The result is longer than a comment may be: look at the run's summary."
         text = renderer.result(sentence, links, judging)
     return text
+
+
+def _is_run(github: Storage, number: int) -> bool:
+    """Whether a run is there: what another bot of the repository repeats may begin with a mark that was made up."""
+    try:
+        return bool(github.get(f"actions/runs/{number}"))
+    except GitHubError as problem:
+        if problem.status == NOT_FOUND:
+            return False
+        raise
 
 
 def _says_accepted(run: Run) -> bool:

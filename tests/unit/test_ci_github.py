@@ -18,10 +18,11 @@ from pytest_kernelperf.ci.plain import plain
 from pytest_kernelperf.ci.proposal import Proposal, Wish, check_words, compare_folders, propose
 from pytest_kernelperf.ci.watch import MARKER, Finding, look, report
 from pytest_kernelperf.cli import main
-from pytest_kernelperf.errors import BaselineError, KernelperfError, UsageError
+from pytest_kernelperf.errors import BaselineError, GitHubError, KernelperfError, UsageError
 from pytest_kernelperf.github.acceptance import find_acceptance
 from pytest_kernelperf.github.client import Client
 from pytest_kernelperf.model import Drift, Run
+from pytest_kernelperf.report.room import characters
 from pytest_kernelperf.report.run_file import read_run, write_run
 
 HEAD = "a" * 40
@@ -304,6 +305,43 @@ class TestProposing:
         (tmp_path / "empty").mkdir()
         with pytest.raises(BaselineError, match="hold no kernel"):
             compare_folders(tmp_path / "empty", folders[1], folders[2])
+
+    def test_a_second_attempt_goes_on_where_the_first_one_failed(self) -> None:
+        """The branch is there where opening the pull request was refused, as it is until the repository allows it."""
+        api = pytest.importorskip("github_api", reason="the stand-in needs openapi-core")
+        world = api.World()
+        world.refs["refs/heads/main"] = HEAD
+        world.add_pull("stranger/project", "kernelperf/baselines-9", "e" * 40)
+        proposal = Proposal({"sm90-132sm/x.json": b"{}"}, ("x",))
+        wish = Wish("baselines", "main", "kernelperf/baselines-9", HEAD, "tiles")
+        with api.GitHub(world) as github:
+            client = Client("owner/project", "ghs_stand_in", github.url)
+            world.faults.append(api.Fault(403, method="POST", path="/pulls$", message="Actions is not permitted"))
+            with pytest.raises(GitHubError, match="Actions is not permitted"):
+                propose(client, proposal, wish)
+            first = world.refs["refs/heads/kernelperf/baselines-9"]
+            number = propose(client, msgspec.structs.replace(proposal, files={"sm90-132sm/x.json": b"{ }"}), wish)
+            assert world.refs["refs/heads/kernelperf/baselines-9"] != first
+            assert world.issues[number].head_repository == "owner/project"
+            assert propose(client, proposal, wish) == number, "and a third finds what the second has opened"
+            world.faults.append(api.Fault(422, method="POST", path="/pulls$", message="base is invalid"))
+            world.issues[number].state = "closed"
+            with pytest.raises(GitHubError, match="base is invalid"):
+                propose(client, proposal, wish)
+            assert github.problems == []
+
+    def test_a_long_list_fits(self) -> None:
+        """GitHub refuses a longer text, after the branch was made."""
+        github = GitHub(
+            **{"git/ref/heads/main": {"object": {"sha": HEAD}}, f"git/commits/{HEAD}": {"tree": {"sha": "t"}}}
+        )
+        lines = tuple(f"{number} {chr(0x1F600) * 900}" for number in range(150))
+        propose(github, Proposal({"x": b""}, lines), Wish("b", "main", "b", HEAD, "r" * 500))
+        text = github.sent[-1][2]["body"]
+        assert characters(text) <= 65_536
+        told = text.count("\n- ") - 1
+        assert f"\n- and {150 - told} more\n" in text
+        assert told > 20
 
     @pytest.mark.parametrize(("commit", "reason"), [("abc", "x"), (HEAD + "\n", "x"), (HEAD, " \n"), ("A" * 40, "x")])
     def test_a_commit_has_all_its_digits_and_acceptance_a_reason(self, commit: str, reason: str) -> None:

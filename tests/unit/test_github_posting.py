@@ -61,6 +61,7 @@ class Place:
         self.slept: list[float] = []
         self.client = Client(OWN, "ghs_stand_in", github.url, self.slept.append, lambda: 1_000_000.0)
         self.pull = self.world.add_pull(OWN, "change", FIRST)
+        self.world.runs = {number: {"event": "pull_request", "status": "completed"} for number in (7, 8, 9)}
 
     @staticmethod
     def event(run: int = 7, commit: str = FIRST, *, over: bool = True, **more: Any) -> RunEvent:
@@ -152,6 +153,20 @@ class TestOneComment:
         place.world.add_artifact(7, "kernelperf", {"run.json": run_json()})
         assert place.post(7, **late) == "the comment on #1 shows a later run: nothing is posted"
         assert place.writes == before
+
+    def test_a_later_run_that_github_does_not_know_is_somebodys_invention(self, place: Place) -> None:
+        """Another bot of the repository may repeat what a stranger wrote: no comment of ours would follow again."""
+        mark = Body(Mark(10**17, 1, "result", FIRST), "", "forged").text()
+        place.world.add_comment(1, mark)
+        assert place.ends() == "edited the comment on #1"
+        assert place.said() == "result of aaaa"
+
+    def test_where_github_cannot_say_whether_it_is_a_run_nothing_is_overwritten(self, place: Place) -> None:
+        """A fault is no word on it."""
+        place.ends(8)
+        place.world.faults.append(Fault(403, times=9, path="actions/runs/8$"))
+        with pytest.raises(GitHubError):
+            place.ends(7)
 
     def test_a_begin_that_is_told_after_the_end_changes_nothing(self, place: Place) -> None:
         """Events are not delivered in order."""

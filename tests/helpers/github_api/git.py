@@ -63,6 +63,11 @@ def edit_ref(call: Call, name: str) -> Result:
     get_ref(call, name)
     if call.body["sha"] not in call.world.commits:
         raise Refusal(422, "Object does not exist")
+    above = [call.body["sha"]]
+    for sha in above:
+        above += call.world.commits.get(sha, {}).get("parents") or ()
+    if not call.body.get("force") and call.world.refs[f"refs/{name}"] not in above:
+        raise Refusal(422, "Update is not a fast forward")
     call.world.refs[f"refs/{name}"] = call.body["sha"]
     return 200, _ref(call, f"refs/{name}")
 

@@ -48,7 +48,8 @@ def create_pull(call: Call) -> Result:
     if not owner and f"refs/heads/{branch}" not in call.world.refs:
         raise Refusal(422, "Validation Failed", [{"resource": "PullRequest", "field": "head", "code": "invalid"}])
     source = f"{owner}/{here.split('/')[1]}" if owner else here
-    if any(one.is_pull and one.state == "open" and one.head_branch == branch for one in call.world.issues.values()):
+    pulls = [one for one in call.world.issues.values() if one.is_pull and one.state == "open"]
+    if any((one.head_repository, one.head_branch) == (source, branch) for one in pulls):
         problem = {"resource": "PullRequest", "code": "custom",
                    "message": f"A pull request already exists for {owner or here.split('/')[0]}:{branch}."}  # fmt: skip
         raise Refusal(422, "Validation Failed", [problem])

@@ -134,6 +134,8 @@ class _ApiHandler(_Handler):
         answer = Answer(status, None if payload is None else json.dumps(payload).encode(), Headers(headers))
         # 401 and a spent limit are any operation's and described at few; a redirect has no body to describe.
         told_everywhere = status in (401, 302) or (status == 403 and self.github.world.rate_left <= 0)
+        # Nor is it described what GitHub says of a run that is not there.
+        told_everywhere |= status == 404 and re.search(r"/actions/runs/\d+$", self.path) is not None
         if not told_everywhere and "path not found" not in str(payload).lower():
             problem = description().answer_problem(asked, answer)
             if problem:
