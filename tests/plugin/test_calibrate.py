@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +35,20 @@ def files(project: Any) -> dict[str, bytes]:
     }
 
 
-def test_it_stores_what_identical_code_looked_like_and_the_guard_does_not_mind(stored: Any) -> None:
-    """Nothing else changes; the baselines' own check and a run of the guard go on as before."""
+def test_it_stores_what_identical_code_looked_like_and_the_guard_does_not_mind(stored: Any, tmp_path: Path) -> None:
+    """Nothing else changes; the baselines' own check and a run of the guard go on as before. A picture is asked for."""
     before = files(stored)
-    result = stored.command(*QUICK)
+    result = stored.command(*QUICK, "--svg", str(tmp_path / "new"))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "0 of 3 comparisons in 1 group of processes; at most 95 % with 95 % confidence" in result.stdout
     path = stored_file(stored)
     after = files(stored)
     assert set(after) - set(before) == {str(path.relative_to(stored.path))}
     assert {name: after[name] for name in before} == before
+
+    picture = tmp_path / "new" / "calibration.spread.svg"
+    assert f"drawn in {picture}\n" in result.stderr
+    assert "scale plain at 8 tokens" in "".join(ElementTree.parse(picture).getroot().itertext())
 
     calibration = read_calibration(path.parent.parent, path.parent.name)
     assert calibration is not None

@@ -15,6 +15,19 @@ WIDTH, HEIGHT, SUBTITLE_CHARACTERS = 680, 320, 108
 MISSING = "pictures need the extra report, which is not installed: pip install 'pytest-kernelperf[report]'"
 
 
+def require_extra() -> None:
+    """Say what is missing before anything is done that would be for nothing.
+
+    Raises:
+        UsageError: the extra ``report`` is not installed.
+    """
+    try:
+        for name in ("altair", "vl_convert"):
+            importlib.import_module(name)
+    except ModuleNotFoundError:
+        raise UsageError(MISSING) from None
+
+
 def specification(kind: Kind, width: int | str = WIDTH, height: int = HEIGHT) -> dict[str, Any]:
     """Return the Vega-Lite specification of a kind of figure; its rows are in the dataset ``rows``.
 
