@@ -61,6 +61,7 @@ class GitHub:
         self.posted: list[str] = []
         self.always = False
         self.deleted: list[str] = []
+        self.runners: list[Run] = []
 
     def get(self, path: str, **query: str | int) -> Any:
         raise AssertionError(path)
@@ -72,6 +73,8 @@ class GitHub:
             number = int(path.split("/")[2])
             status = "in_progress" if number in self.on else "queued"
             return [{"status": status, "labels": self.labels, "runner_name": self.on.get(number)}]
+        if path == "actions/runners":
+            return self.runners
         if path == "pulls":
             return self.pulls if query["head"] == "stranger:fix" else []
         assert path == "issues/7/events"
@@ -323,7 +326,7 @@ class TestAJob:
         """A job that outlived its supervisor is ended; an answer that did not come is said, and asked for again."""
         github, box = GitHub(run(1)), Box()
         said: list[str] = []
-        rounds = iter([Unreachable("GitHub answered 502"), None])
+        rounds = iter([None, Unreachable("GitHub answered 502"), None])
 
         def sleep(seconds: float) -> None:
             if "start" in box.did:
@@ -342,6 +345,24 @@ class TestAJob:
             Supervisor(github, box, rules(), said.append, sleep).serve()
         assert said[0] == "GitHub answered 502"
         assert box.did[:4] == ["kill", "clear", "prepare", "start"]
+
+    @pytest.mark.parametrize("fails", [False, True])
+    def test_runners_that_a_killed_supervisor_left_are_forgotten(self, fails: bool) -> None:
+        """Ours, and not at work; that GitHub cannot be asked keeps no box from serving."""
+        github, said = GitHub(), []
+        names = (f"box-{'0' * 16}", f"box-{'1' * 16}", "box-mine", f"other-box-{'0' * 16}")
+        github.runners = [{"id": n, "name": name, "status": "offline"} for n, name in enumerate(names)]
+        github.runners[1]["status"] = "online"
+        if fails:
+            github.runners[0]["id"] = None
+
+        def sleep(seconds: float) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            Supervisor(github, Box(), rules(), said.append, sleep).serve()
+        assert github.deleted == ([] if fails else ["actions/runners/0"])
+        assert said == (["a runner has no int in id"] if fails else [])
 
     def test_whatever_goes_wrong_in_a_round_is_said(self) -> None:
         """Also what nobody thought of: a supervisor that ends leaves the box to nobody."""
@@ -588,6 +609,9 @@ def test_the_supervisor_and_githubs_own_description_of_its_api_agree() -> None:
         assert supervisor.serve_once()
         assert said[-1] == f"run 2 may have this box: approver let commit {HEAD} run"
         assert box.did == ["prepare", "start", "kill", "clear"]
+        assert world.runners == {}
+        world.runners[77] = {"name": f"box-{'0' * 16}", "status": "offline", "labels": []}
+        supervisor._forget_left()
         assert world.runners == {}
         world.runs[3] = fork | {"status": "queued", "conclusion": None, "always": True, "head_sha": "b" * 40}
         supervisor.serve_once()

@@ -6,6 +6,7 @@ credential that registers runners stays with root: the job's user never sees it.
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ IDLE_S = 600
 """A runner that got no job for so long, as GitHub says, is ended: what it was registered for was cancelled."""
 
 NOT_FOUND = 404
+NAME = re.compile(r"box-[0-9a-f]{16}")
 ACTIVE = ("queued", "in_progress")
 
 
@@ -113,6 +115,7 @@ class Supervisor:
         """Serve jobs for ever, from a clean box on. What goes wrong in one round is said, and the next one begins."""
         self.box.kill()
         self.box.clear()
+        self._forget_left()
         while True:
             served, wait_s = False, float(POLL_S)
             try:
@@ -164,12 +167,25 @@ class Supervisor:
     def _forget(self, answer: Any) -> None:
         """Take the runner off GitHub's list: one that got no job is there for a day, and a job has seen its key."""
         try:
-            self.github.delete(f"actions/runners/{at(answer, 'runner.id', int, 'the registration')}")
+            self._delete(at(answer, "runner.id", int, "the registration"))
+        except Refusal as problem:
+            self.say(str(problem))
+
+    def _forget_left(self) -> None:
+        """Take runners off GitHub's list that a supervisor which was killed has left there."""
+        try:
+            for runner in self.github.pages("actions/runners", "runners"):
+                if NAME.fullmatch(str(runner.get("name"))) and runner.get("status") == "offline":
+                    self._delete(at(runner, "id", int, "a runner"))
+        except (Unreachable, Refusal) as problem:
+            self.say(str(problem))
+
+    def _delete(self, runner: int) -> None:
+        try:
+            self.github.delete(f"actions/runners/{runner}")
         except Unreachable as problem:
             if problem.status != NOT_FOUND:  # as it should be: GitHub has done so itself, after the job
                 self.say(str(problem))
-        except Refusal as problem:
-            self.say(str(problem))
 
     def _watch(self, name: str, vetted: set[int]) -> None:
         """Wait for the job's end; end it if it came after the vetting and may not run."""

@@ -23,6 +23,7 @@ OPERATIONS = {
     "": ("get",),
     "/actions/artifacts/{artifact_id}/{archive_format}": ("get",),
     "/actions/runners/generate-jitconfig": ("post",),
+    "/actions/runners": ("get",),
     "/actions/runners/{runner_id}": ("delete",),
     "/actions/runs": ("get",),
     "/actions/runs/{run_id}": ("get",),

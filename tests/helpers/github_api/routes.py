@@ -43,6 +43,7 @@ ROUTES: tuple[tuple[str, re.Pattern[str], Callable[..., Result]], ...] = tuple(
         ("PATCH", r"/check-runs/(\d+)", runs.edit_check_run),
         ("GET", r"/collaborators/([^/]+)/permission", runs.get_permission),
         ("POST", r"/actions/runners/generate-jitconfig", runs.generate_jitconfig),
+        ("GET", r"/actions/runners", runs.list_runners),
         ("DELETE", r"/actions/runners/(\d+)", runs.delete_runner),
         ("POST", r"/git/blobs", git.create_blob),
         ("POST", r"/git/trees", git.create_tree),

@@ -126,15 +126,17 @@ def get_permission(call: Call, login: str) -> Result:
 def generate_jitconfig(call: Call) -> Result:
     labels = [{"name": name} for name in call.body["labels"]]
     number = call.world.next_id()
-    call.world.runners[number] = str(call.body["name"])
-    runner = {
-        "id": number,
-        "name": call.body["name"],
-        "os": "linux",
-        "status": "offline",
-        "labels": labels,
-    }
-    return 201, {"runner": call.found("runner", runner), "encoded_jit_config": "eyJzdGFuZCI6ImluIn0="}
+    call.world.runners[number] = {"name": call.body["name"], "status": "offline", "labels": labels}
+    return 201, {"runner": _runner(call, number), "encoded_jit_config": "eyJzdGFuZCI6ImluIn0="}
+
+
+def list_runners(call: Call) -> Result:
+    found = [_runner(call, number) for number in sorted(call.world.runners)]
+    return 200, {"total_count": len(found), "runners": call.page_of(found)}
+
+
+def _runner(call: Call, number: int) -> dict[str, Any]:
+    return call.found("runner", {"id": number, "os": "linux", **call.world.runners[number]})
 
 
 def delete_runner(call: Call, number: str) -> Result:

@@ -107,7 +107,7 @@ class World:
         self.issues: dict[int, Issue] = {}
         self.comments: dict[int, Comment] = {}
         self.runs: dict[int, dict[str, Any]] = {}
-        self.runners: dict[int, str] = {}
+        self.runners: dict[int, dict[str, Any]] = {}
         self.artifacts: dict[int, Artifact] = {}
         self.check_runs: dict[int, dict[str, Any]] = {}
         self.labels: dict[str, str] = {}
