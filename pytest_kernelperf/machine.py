@@ -183,4 +183,11 @@ class ActivityReading(Frozen, frozen=True, tag="activity"):
     users: tuple[str, ...]
 
 
-Reading = Answering | CompileReading | GateReading | QueueReading | TimerReading | ActivityReading
+class RecorderReading(Frozen, frozen=True, tag="recorder"):
+    """What takes traces here, and the file that does: it was found to fit, and where it could be tried, it was."""
+
+    by: str
+    file: str
+
+
+Reading = Answering | CompileReading | GateReading | QueueReading | TimerReading | ActivityReading | RecorderReading

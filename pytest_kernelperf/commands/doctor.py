@@ -11,6 +11,7 @@ from pytest_kernelperf import strict_json
 from pytest_kernelperf.commands.exit_code import UNABLE
 from pytest_kernelperf.doctor.diagnosis import diagnose
 from pytest_kernelperf.doctor.examination import HERE, examine
+from pytest_kernelperf.doctor.recorder import read_rocprofv3
 from pytest_kernelperf.doctor.text import render_diagnosis
 from pytest_kernelperf.settings import RUNTIMES
 from pytest_kernelperf.worker.examiner import Examiner
@@ -37,6 +38,7 @@ def doctor(runtime: str | None, sysfs_root: Path | None, as_json: bool) -> None:
     """
     requested = runtime or ("" if sysfs_root else "auto")
     with Examiner(requested) as examiner:
-        diagnosis = diagnose(examine(examiner, requested, sysfs_root.absolute() if sysfs_root else HERE))
+        root = sysfs_root.absolute() if sysfs_root else HERE
+        diagnosis = diagnose(examine(examiner, requested, root, read_rocprofv3))
     click.echo(strict_json.layout(diagnosis) if as_json else render_diagnosis(diagnosis), nl=False)
     sys.exit(0 if diagnosis.able else UNABLE)

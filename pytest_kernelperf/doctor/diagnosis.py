@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pytest_kernelperf.doctor import device, host, probes
+from pytest_kernelperf.doctor import device, host, probes, recorder
 from pytest_kernelperf.doctor.examination import Examination
 from pytest_kernelperf.doctor.finding import TOPICS, Finding, Topic
 from pytest_kernelperf.model import Frozen
@@ -25,6 +25,7 @@ FINDERS: dict[Topic, Callable[[Examination], Finding]] = {
     "queue": probes.find_queue,
     "timer": probes.find_timer,
     "tracing": probes.find_tracing,
+    "recorder": recorder.find_recorder,
     "others": host.find_others,
     "clocks": host.find_clocks,
     "settings": host.find_settings,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from pytest_kernelperf.machine import (
     Machine,
     QueueReading,
     Reading,
+    RecorderReading,
     TimerReading,
 )
 from pytest_kernelperf.model import DeviceFacts, Frozen
@@ -61,6 +63,7 @@ class Examination(Frozen, frozen=True):
     queue: QueueReading | None = None
     timer: TimerReading | None = None
     activity: ActivityReading | None = None
+    recorder: RecorderReading | None = None
     problems: dict[str, str] = msgspec.field(default_factory=dict)
 
     @property
@@ -80,10 +83,13 @@ class Examination(Frozen, frozen=True):
         return next((gpu for gpu in gpus if gpu.compute_units), gpus[0] if gpus else None)
 
 
-def examine(patient: Patient, requested: str, root: Path = HERE) -> Examination:
+def examine(
+    patient: Patient, requested: str, root: Path = HERE, profiler: Callable[[str], RecorderReading] | None = None
+) -> Examination:
     """Look at everything; what fails becomes a sentence in ``problems``.
 
-    ``requested``: the runtime to open, or "" to read files alone.
+    ``requested``: the runtime to open, or "" to read files alone. ``profiler`` looks for what takes traces where the
+    runtime, whose HIP library it is given, does not do so itself.
     """
     problems: dict[str, str] = {}
     found = Examination(__version__, platform.python_version(), requested)
@@ -118,7 +124,13 @@ def examine(patient: Patient, requested: str, root: Path = HERE) -> Examination:
     )
     if "compile" not in problems:  # gate and queue are probed with kernels
         found = _with(found, gate=ask("gate", GateReading), queue=ask("queue", QueueReading))
-    return _with(found, problems=problems)
+    recorder = ask("recorder", RecorderReading)  # last: a process that recorded counts as traced
+    if recorder is None and "recorder" not in problems and profiler is not None:
+        try:
+            recorder = profiler(opened.facts.library)
+        except KernelperfError as error:
+            problems["recorder"] = str(error)
+    return _with(found, recorder=recorder, problems=problems)
 
 
 def _with(found: Examination, **changes: object) -> Examination:

@@ -22,6 +22,7 @@ Topic = Literal[
     "queue",
     "timer",
     "tracing",
+    "recorder",
     "others",
     "clocks",
     "settings",

@@ -74,7 +74,17 @@ class Rocprofv3:
         self._stated = stated
         self._environment = environment
         self._path: Path | None = None
+        self._version = ""
         self._problem = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} of ROCm {self._version}"
+
+    @property
+    def path(self) -> Path:
+        """The program, once ``prepare`` has found it."""
+        assert self._path is not None
+        return self._path
 
     def prepare(self, scratch: Path) -> None:
         """Find it and check its version, the first time. Raises ``ReplayError``, each time the same."""
@@ -89,7 +99,7 @@ class Rocprofv3:
             environment = rocprofv3.trace_environment(self._environment, scratch)
             try:
                 path = rocprofv3.find_rocprofv3(self._library, self._stated, self._environment)
-                rocprofv3.check_version(path, self._library, run)
+                self._version = rocprofv3.check_version(path, self._library, run)
             except ReplayError as problem:
                 self._problem = str(problem)
                 raise
@@ -97,8 +107,7 @@ class Rocprofv3:
 
     def command(self, case_file: Path, arm: str, folder: Path) -> list[str]:
         """Return the profiler with the replay behind it."""
-        assert self._path is not None
-        return rocprofv3.trace_command(self._path, folder, replay_command(case_file, arm, ROUNDS, None))
+        return rocprofv3.trace_command(self.path, folder, replay_command(case_file, arm, ROUNDS, None))
 
 
 def recorder_for(device: DeviceFacts, stated: Path | None, environment: Mapping[str, str]) -> Recorder:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import itertools
+import re
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
-from pytest_kernelperf.machine import Answering, GateReading, QueueReading, TimerReading
+from pytest_kernelperf.machine import Answering, GateReading, QueueReading, RecorderReading, TimerReading
 from pytest_kernelperf.model import BufferArgument, LaunchStep, Plan, ScalarArgument
 from pytest_kernelperf.runtime import gate
 from pytest_kernelperf.runtime.compile import compile_bundle
@@ -23,6 +25,7 @@ from pytest_kernelperf.runtime.hip import Buffer, Device
 from pytest_kernelperf.runtime.library import file_of
 from pytest_kernelperf.runtime.loop import Gate, Loop
 from pytest_kernelperf.runtime.loop_native import open_library
+from pytest_kernelperf.runtime.recorder import Recorder
 from pytest_kernelperf.runtime.rounds import Rounds
 
 TRIES = 3
@@ -119,6 +122,29 @@ class _Mark:
             with loop.prepare(plan, {"kernelperf_mark": function}, buffers) as rounds:
                 loop.run(rounds)
                 yield cls(ctypes.c_uint32.from_address(memory.host_address), rounds)
+
+
+def read_recorder(device: Device) -> RecorderReading | None:
+    """Begin and end a recording; None where the runtime leaves that to a profiler.
+
+    From then on this process counts as traced, and must time nothing.
+
+    Raises:
+        DeviceError, RuntimeUnavailable: it cannot record; the sentence says why, and what to install.
+    """
+    if device.chosen.name == "rocm":
+        return None
+    with Recorder(device):
+        pass
+    if device.chosen.name == "cpu":
+        return RecorderReading("the cpu runtime", str(device.chosen.amdhip64))
+    return RecorderReading("CUPTI", cupti_in(Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")))
+
+
+def cupti_in(maps: str) -> str:
+    """Return the CUPTI library among what a process has mapped (the text of its ``maps``)."""
+    found = re.search(r"/.*/libcupti[^/\n]*$", maps, re.MULTILINE)
+    return found[0] if found else "a file that is no longer there"
 
 
 def _try_gate(loop: Loop, door: Gate, mark: _Mark) -> tuple[bool, bool]:

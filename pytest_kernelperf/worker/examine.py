@@ -41,6 +41,8 @@ def examine(request: Examine, subject: Examinable) -> Reading | None:
         return probe.read_queue(subject.open_loop())
     if request.probe == "timer":
         return probe.read_timer(subject.device)
+    if request.probe == "recorder":
+        return probe.read_recorder(subject.device)
     return read_activity(subject.activity, subject.list_users, request.root_pid)
 
 

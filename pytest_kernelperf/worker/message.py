@@ -92,7 +92,7 @@ class Look(Frozen, frozen=True, tag="look"):
     root: str
 
 
-ProbeName = Literal["answering", "compile", "gate", "queue", "timer", "activity"]
+ProbeName = Literal["answering", "compile", "gate", "queue", "timer", "activity", "recorder"]
 
 
 class Examine(Frozen, frozen=True, tag="examine"):

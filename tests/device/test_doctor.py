@@ -8,13 +8,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import stand_in_rocprofv3
 from strix_halo import write_strix_halo
 
 from pytest_kernelperf.cli import main
 from pytest_kernelperf.doctor.diagnosis import Diagnosis
-from pytest_kernelperf.errors import RuntimeUnavailable, WorkerHung
-from pytest_kernelperf.machine import GateReading
+from pytest_kernelperf.doctor.recorder import read_rocprofv3
+from pytest_kernelperf.errors import ReplayError, RuntimeUnavailable, WorkerHung
+from pytest_kernelperf.machine import GateReading, RecorderReading
 from pytest_kernelperf.native import native_path
+from pytest_kernelperf.replay import rocprofv3
+from pytest_kernelperf.runtime.probe import cupti_in
 from pytest_kernelperf.worker.examiner import Examiner
 
 
@@ -53,6 +57,8 @@ def test_the_cpu_runtime_is_examined_whole(capsys: pytest.CaptureFixture[str]) -
     assert found.timer is not None
     assert found.timer.least_ns is not None
     assert found.activity is not None
+    assert found.recorder is not None
+    assert Path(found.recorder.file) == native_path("hip_cpu/lib/libamdhip64.so")
     assert set(states(diagnosis).values()) <= {"ok", "warning", "left out"}
 
 
@@ -80,6 +86,33 @@ def test_launches_that_block_leave_no_gate(capsys: pytest.CaptureFixture[str], m
     code, out = doctor(capsys, "--runtime=cpu")
     assert code == 0
     assert "→ unset HIP_LAUNCH_BLOCKING" in out
+
+
+@pytest.mark.usefixtures("plain_environment")
+def test_amds_profiler_is_found_and_asked_for_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Claim: the rocprofv3 beside the library; what is wrong with it is the guard's own sentence; nothing is left."""
+    monkeypatch.setattr(rocprofv3, "OPT", Path("/nowhere"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    library = stand_in_rocprofv3.install(tmp_path / "rocm")
+    program = tmp_path / "rocm" / "bin" / "rocprofv3"
+    assert read_rocprofv3(str(library)) == RecorderReading("rocprofv3 of ROCm 7.2.0", str(program))
+    stand_in_rocprofv3.install(tmp_path / "rocm", "version_fails")
+    with pytest.raises(ReplayError, match="--version exited with code 1; its last words: Fatal error"):
+        read_rocprofv3(str(library))
+    program.unlink()
+    with pytest.raises(ReplayError, match=r"was found neither beside .* or set kernelperf_rocprofv3"):
+        read_rocprofv3(str(library))
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_cupti_is_named_by_what_is_mapped() -> None:
+    """Claim: its file, whatever else is mapped."""
+    line = "7f00-7f01 r-xp 00000000 08:01 12 {}\n"
+    maps = line.format("/usr/lib/libc.so.6") + line.format("/a b/lib/libcupti.so.13.0") + line.format("[heap]")
+    assert cupti_in(maps) == "/a b/lib/libcupti.so.13.0"
+    assert cupti_in("") == "a file that is no longer there"
 
 
 def test_a_runtime_that_is_not_here_is_exit_code_1(

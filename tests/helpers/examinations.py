@@ -17,6 +17,7 @@ from pytest_kernelperf.machine import (
     Machine,
     QueueReading,
     Reading,
+    RecorderReading,
     Runtime,
     TimerReading,
 )
@@ -82,6 +83,7 @@ CPU = Examination(
     queue=QueueReading(4096, False, 512),
     timer=TimerReading(1.0, 40.0, 63),
     activity=IDLE,
+    recorder=RecorderReading("the cpu runtime", "/site/hip_cpu/lib/libamdhip64.so"),
 )
 
 NO_COMPILER = "probe.hip does not compile: no working C++ compiler was found (clang++, g++ or c++ in PATH)"
@@ -127,6 +129,7 @@ H200 = msgspec.structs.replace(
     queue=QueueReading(1021, True, 512),
     timer=TimerReading(32.0, 1792.0, 63),
     activity=ActivityReading(0.5, 1.01, 0.0, "pid 1160 (python3)", "pid 1160 (python3)", ("pid 1160 (python3)",)),
+    recorder=RecorderReading("CUPTI", "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so.2025.3.1"),
 )
 
 STRIX_GPU = Gpu(
@@ -168,6 +171,7 @@ STRIX = msgspec.structs.replace(
         driver="amdgpu 6.16.6",
     ),
     answering=Answering("/opt/rocm/lib/libamdhip64.so.7", "/opt/rocm/lib/libhiprtc.so.7", "0000:c5:00.0"),
+    recorder=RecorderReading("rocprofv3 of ROCm 7.2.0", "/opt/rocm/bin/rocprofv3"),
 )
 
 

@@ -10,7 +10,8 @@ from examinations import CPU, H200, STRIX, STRIX_GPU, ScriptedPatient
 
 from pytest_kernelperf import __version__
 from pytest_kernelperf.doctor.examination import examine
-from pytest_kernelperf.errors import CompileError, DeviceError, RuntimeUnavailable, WorkerHung
+from pytest_kernelperf.errors import CompileError, DeviceError, ReplayError, RuntimeUnavailable, WorkerHung
+from pytest_kernelperf.machine import RecorderReading
 
 
 def test_everything_is_looked_at_in_an_order_that_disturbs_nothing() -> None:
@@ -19,12 +20,12 @@ def test_everything_is_looked_at_in_an_order_that_disturbs_nothing() -> None:
 
     found = examine(patient, "cuda")
 
-    assert patient.asked == ["look", "open", "answering", "activity", "timer", "compile", "gate", "queue"]
+    assert patient.asked == ["look", "open", "answering", "activity", "timer", "compile", "gate", "queue", "recorder"]
     ours = {"package": __version__, "python": found.python, "requested": "cuda"}
     assert found == msgspec.structs.replace(H200, **ours)
 
 
-@pytest.mark.parametrize("failing", ["answering", "activity", "timer", "gate", "queue"])
+@pytest.mark.parametrize("failing", ["answering", "activity", "timer", "gate", "queue", "recorder"])
 def test_a_probe_that_fails_is_a_sentence_and_the_others_go_on(failing: str) -> None:
     """Claim: one hung probe hides nothing else."""
     patient = ScriptedPatient(CPU, **{failing: WorkerHung("no answer within 60 s")})
@@ -32,7 +33,7 @@ def test_a_probe_that_fails_is_a_sentence_and_the_others_go_on(failing: str) -> 
     found = examine(patient, "auto")
 
     assert found.problems == {failing: "no answer within 60 s"}
-    assert patient.asked[-1] == "queue"
+    assert patient.asked[-1] == "recorder"
     assert getattr(found, failing) is None
 
 
@@ -43,7 +44,7 @@ def test_without_a_compiler_no_kernel_is_probed() -> None:
     found = examine(patient, "auto")
 
     assert found.problems == {"compile": "probe.hip does not compile: no compiler"}
-    assert patient.asked[-1] == "compile"
+    assert patient.asked[-2:] == ["compile", "recorder"]
 
 
 def test_a_runtime_that_does_not_open_ends_the_examination() -> None:
@@ -63,6 +64,28 @@ def test_files_that_hang_do_not_end_it() -> None:
     assert found.problems == {"machine": "reading /: no answer within 30 s"}
     assert found.machine is None
     assert found.gate == CPU.gate
+
+
+def test_a_profiler_is_looked_for_where_the_runtime_does_not_record_itself() -> None:
+    """Claim: it is given the runtime's library, and asked neither for another runtime nor after a failure."""
+    asked: list[str] = []
+
+    def find(library: str) -> RecorderReading:
+        asked.append(library)
+        if len(asked) > 1:
+            raise ReplayError("rocprofv3 was found nowhere")
+        return RecorderReading("rocprofv3 of ROCm 7.2.0", "/opt/rocm/bin/rocprofv3")
+
+    silent = msgspec.structs.replace(STRIX, recorder=None)
+    assert examine(ScriptedPatient(silent), "rocm", profiler=find).recorder == STRIX.recorder
+    assert examine(ScriptedPatient(silent), "rocm", profiler=find).problems == {
+        "recorder": "rocprofv3 was found nowhere"
+    }
+    assert asked == ["/opt/rocm/lib/libamdhip64.so.7"] * 2
+    failing = ScriptedPatient(H200, recorder=DeviceError("CUPTI (libcupti.so) was found nowhere"))
+    assert examine(failing, "cuda", profiler=find).problems == {"recorder": "CUPTI (libcupti.so) was found nowhere"}
+    assert examine(ScriptedPatient(H200), "cuda", profiler=find).recorder == H200.recorder
+    assert len(asked) == 2
 
 
 def test_a_written_out_tree_opens_no_device() -> None:

@@ -50,7 +50,7 @@ def finding(found: Examination, topic: str) -> Finding:
 NOTHING = Examination("0.1.0", "3.12.3", "auto")
 TREE = changed(
     STRIX, machine_root="/trees/strix", machine_runtimes=(), requested="", facts=None, answering=None, compiled=None,
-    gate=None, queue=None, timer=None, activity=None,
+    gate=None, queue=None, timer=None, activity=None, recorder=None,
 )  # fmt: skip
 BUSY = ActivityReading(0.5, 1.9, 0.4, "pid 7 (make)", "pid 7 (make)", ())
 
@@ -149,6 +149,22 @@ CASES: Mapping[str, tuple[Examination, str, str, str]] = {
     "stopped timer": (changed(CPU, timer=TimerReading(None, None, 63)), "timer", "problem", "the same time"),
     "untraced": (CPU, "tracing", "ok", "no profiler"),
     "traced": (changed(CPU, profilers=("LD_PRELOAD=x.so",)), "tracing", "problem", "LD_PRELOAD=x.so"),
+    "records itself": (CPU, "recorder", "ok", "by the cpu runtime: /site/hip_cpu/lib/libamdhip64.so"),
+    "CUPTI": (H200, "recorder", "ok", "by CUPTI: /usr/local/cuda/extras/CUPTI/lib64/libcupti.so.2025.3.1"),
+    "rocprofv3": (
+        STRIX,
+        "recorder",
+        "ok",
+        "by rocprofv3 of ROCm 7.2.0: /opt/rocm/bin/rocprofv3 (a project's kernelperf_rocprofv3 goes before it)",
+    ),
+    "no CUPTI": (
+        changed(H200, recorder=None, problems={"recorder": "CUPTI was found nowhere"}),
+        "recorder",
+        "warning",
+        "no traces can be taken: CUPTI was found nowhere",
+    ),
+    "nobody records": (changed(H200, recorder=None), "recorder", "left out", "nobody says"),
+    "recorder of files": (TREE, "recorder", "left out", "no device was opened"),
     "alone": (CPU, "others", "ok", "others kept 0.02 cores busy for 0.5 s"),
     "not alone": (H200, "others", "warning", "open kept 1.01 cores busy for 0.5 s, most of all pid 1160 (python3)"),
     "busy host": (changed(CPU, activity=BUSY), "others", "warning", "pid 7 (make); the hypervisor took 0.4"),
