@@ -369,7 +369,8 @@ class Comparison(Frozen, frozen=True):
 
     The interval is over processes, so it is None where there was only one. ``tolerance_ratio`` has 1.0 for none:
     1.01 is 1 %. ``needed`` of ``processes`` must say ``slower`` or ``faster`` for the case to be judged so, and
-    ``p_slower`` or ``p_faster``, which take each process as one number, be at most ``agreement_alpha``;
+    ``p_slower`` or ``p_faster``, which take each process as one number, be at most ``agreement_alpha``; ``look_alpha``
+    is the error that each process could use at this look, None in records of earlier versions;
     ``not_slower`` counts those that rule a slowdown beyond the tolerance out. ``detectable_ratio`` is the smallest
     slowdown that these samples would have shown, None where no slowdown would have. ``cycles_ratio`` is the change
     in device cycles, None where the device's clock is not known: a time that rose while cycles did not is the
@@ -407,6 +408,7 @@ class Comparison(Frozen, frozen=True):
     process_numbers: tuple[int, ...] = ()
     per_process_shown_ratio: tuple[float, ...] = ()
     cycles_ratio: float | None = None
+    look_alpha: float | None = None
 
 
 class StoredComparison(Frozen, frozen=True):

@@ -50,7 +50,7 @@ def follow(pairs: Sequence[Pair], mode: Mode, policy: Policy, schedule: Schedule
             for process, pair in enumerate(pairs[: look.processes])
         }
         try:
-            comparison = compare_pairs(taken, policy, look.agreement_alpha, Contrast(mode=mode))
+            comparison = compare_pairs(taken, policy, look.agreement_alpha, Contrast(mode=mode), None, look.alpha)
         except KernelperfError:
             return Followed(Verdict.INVALID, None)  # no process has a usable pair
         verdict = verdict_of(comparison)

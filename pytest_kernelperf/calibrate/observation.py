@@ -31,14 +31,17 @@ def observe(record: Record, policy: Policy) -> SeenGroup | None:
     measurements = [m for m in record.measurements if m.mode == comparison.mode]
     copies = _copies(measurements)
     # At the look that the head's comparison has reached, so that each copy is asked exactly what the head is.
-    others = [compare(measurements, arm, REFERENCE, policy, comparison.agreement_alpha) for arm in copies]
+    others = [
+        compare(measurements, arm, REFERENCE, policy, comparison.agreement_alpha, None, comparison.look_alpha)
+        for arm in copies
+    ]
     verdicts = [record.decision.verdict, *map(verdict_of, others)]
     processes = sorted({m.process for m in measurements})
     return SeenGroup(
         verdicts=tuple(cast(ContrastVerdict, verdict.value) for verdict in verdicts),
         detectable_ratio=None if comparison.detectable_ratio is None else _rounded(comparison.detectable_ratio),
         processes=tuple(
-            _process([m for m in measurements if m.process == process], (HEAD, *copies), policy)
+            _process([m for m in measurements if m.process == process], (HEAD, *copies), policy, comparison.look_alpha)
             for process in processes
         ),
     )
@@ -50,8 +53,10 @@ def _copies(measurements: Sequence[Measurement]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (len(name), name)))
 
 
-def _process(measurements: Sequence[Measurement], arms: Sequence[str], policy: Policy) -> SeenProcess:
-    alone: list[Comparison] = [compare(measurements, arm, REFERENCE, policy) for arm in arms]
+def _process(
+    measurements: Sequence[Measurement], arms: Sequence[str], policy: Policy, alpha: float | None
+) -> SeenProcess:
+    alone: list[Comparison] = [compare(measurements, arm, REFERENCE, policy, look_alpha=alpha) for arm in arms]
     hosts = [s.host_us for m in measurements for s in m.samples if s.arm == REFERENCE]
     return SeenProcess(
         time_us=rounded_us(alone[0].against_us),

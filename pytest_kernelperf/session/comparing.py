@@ -152,7 +152,7 @@ class Comparing:
             self._start(look.processes)
             self._timer.take(taken, timed, look)
             found = compare_taken(taken, "head", arm, policy, look, schedule)
-            look = next_look(found, look, schedule)
+            look = next_look(found, taken, look, schedule)
         work.evidence = msgspec.structs.replace(
             work.evidence,
             **{arm: found},

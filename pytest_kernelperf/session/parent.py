@@ -117,17 +117,17 @@ class BesideParent:
         """
         schedule = self._schedule
         if not self._asked:
-            return next_look(baseline, look, schedule)
+            return next_look(baseline, taken, look, schedule)
         self._comparison = compare_taken(taken, "head", ARM, self._policy, look, schedule)
         self._at_all = None
         if self._comparison is None or find(self._comparison) is Finding.SLOWER:
-            return next_look(self._comparison, look, schedule)
-        further = next_look(self._comparison, look, schedule)
+            return next_look(self._comparison, taken, look, schedule)
+        of_parent = next_look(self._comparison, taken, look, schedule)
         if baseline is None or find(baseline) is not Finding.SLOWER:
-            return next_look(baseline, look, schedule) or further
+            return next_look(baseline, taken, look, schedule) or of_parent
         strict = msgspec.structs.replace(self._policy, tolerance=0.0, floor_us=0.0)
         self._at_all = compare_taken(taken, "head", ARM, strict, look, schedule)
-        return next_look(self._at_all, look, schedule) or further
+        return next_look(self._at_all, taken, look, schedule) or of_parent
 
     def note(self, work: Work, taken: Taken) -> None:
         """Add what was found to the case's evidence."""

@@ -34,6 +34,12 @@ FEWEST_BLOCKS = 7
 # Whoever disturbed gets this long to go away before the process is measured again, and then longer.
 PAUSES_S = (2.0, 10.0)
 
+# A worker's time-out is for one request, and the usual looks ask for so many blocks at most, as the defaults have it.
+BLOCKS_AT_ONCE = 58
+# What a further look may cost in batches, and dwelling before them, over all processes: so many more blocks of a kernel
+# that takes milliseconds would take many minutes.
+FURTHER_S = 60.0
+
 Sleep = Callable[[float], None]
 
 
@@ -64,6 +70,15 @@ class Taken:
         """Blocks of a process's clean measurements."""
         blocks = {sample.block for m in self.measurements if m.process == process for sample in m.samples}
         return max(blocks) + 1 if blocks else 0
+
+    def seconds_to(self, look: Look) -> float:
+        """How long the batches that a look lacks will take, and dwelling before them, going by those taken."""
+        spent_us: dict[int, float] = {}
+        for m in self.measurements:
+            own_us = sum(sample.time_us * m.rounds + m.dwell_us for sample in m.samples)
+            spent_us[m.process] = spent_us.get(m.process, 0.0) + own_us
+        lacking = {process: max(0, look.blocks - self.blocks_of(process)) for process in spent_us}
+        return sum(us * lacking[process] / max(1, self.blocks_of(process)) for process, us in spent_us.items()) / 1e6
 
 
 @dataclass(frozen=True)
@@ -101,20 +116,28 @@ class Timer:
             if attempt and disturbed:  # what spoils samples otherwise does not go away by waiting
                 self._sleep(PAUSES_S[min(attempt, len(PAUSES_S)) - 1])
             for process in tuple(waiting):
-                again = ", again" if attempt or taken.blocks_of(process) else ""
-                self._say(f"timing, process {process + 1} of {look.processes}{again}")
-                request = self._request(taken, timed, look, process, attempt)
-                measurement = self._pool.measure(process, request, timed.inputs)
-                if measurement.contended_by or measurement.invalid:
-                    taken.contended_by = measurement.contended_by or taken.contended_by
-                    taken.spoiled = measurement.invalid or taken.spoiled
-                    taken.spoiled_code = measurement.invalid_code or taken.spoiled_code
-                    continue
-                waiting.remove(process)
-                taken.measurements.append(measurement)
+                if self._take_process(taken, timed, look, process, attempt):
+                    waiting.remove(process)
             if not waiting:
                 break
         taken.looks += 1
+
+    def _take_process(self, taken: Taken, timed: Timed, look: Look, process: int, attempt: int) -> bool:
+        """Take what a process lacks, a request at a time; return False where somebody disturbed one."""
+        while (begun := taken.blocks_of(process)) < look.blocks:
+            again = ", again" if attempt or begun else ""
+            self._say(f"timing, process {process + 1} of {look.processes}{again}")
+            request = self._request(taken, timed, look, process, attempt)
+            measurement = self._pool.measure(process, request, timed.inputs)
+            if measurement.contended_by or measurement.invalid:
+                taken.contended_by = measurement.contended_by or taken.contended_by
+                taken.spoiled = measurement.invalid or taken.spoiled
+                taken.spoiled_code = measurement.invalid_code or taken.spoiled_code
+                return False
+            taken.measurements.append(measurement)
+            if taken.blocks_of(process) == begun:
+                break  # nothing came; what there is has to do
+        return True
 
     def _request(self, taken: Taken, timed: Timed, look: Look, process: int, attempt: int) -> MeasureRequest:
         """Ask for a process's missing blocks, in the mode and with the rounds of those that it has given."""
@@ -124,7 +147,7 @@ class Timer:
             case=timed.case,
             mode=before.mode if before else timed.mode,
             arms=tuple(timed.arms),
-            blocks=look.blocks - first_block,
+            blocks=min(BLOCKS_AT_ONCE, look.blocks - first_block),
             first_block=first_block,
             seed=_seed(timed.case, process, attempt),
             rounds=before.rounds if before else None,
@@ -148,7 +171,8 @@ def compare_taken(
         return None
     mode = taken.measurements[0].mode
     measured = [m for m in taken.measurements if m.mode == mode]
-    comparison = compare(measured, arm, against, policy, look.agreement_alpha if look else None, schedule)
+    errors = (look.agreement_alpha, look.alpha) if look else (None, None)
+    comparison = compare(measured, arm, against, policy, errors[0], schedule, errors[1])
     return msgspec.structs.replace(comparison, cycles_ratio=change_in_cycles(measured, arm, against))
 
 
@@ -189,13 +213,18 @@ def first_look(schedule: Schedule, fewest_processes: int) -> Look:
     return next((look for look in schedule.looks if look.processes >= fewest_processes), schedule.most)
 
 
-def next_look(comparison: Comparison | None, look: Look, schedule: Schedule) -> Look | None:
-    """The next look, None where the case is clear or none is left. What looks like the clock's doing is asked again."""
+def next_look(comparison: Comparison | None, taken: Taken, look: Look, schedule: Schedule) -> Look | None:
+    """The next look, None where the case is clear or none is left. What looks like the clock's doing is asked again.
+
+    ``taken``: what ``comparison`` is of; a further look that would take too long is none.
+    """
     if comparison is None:
         return None
     step = next_step(comparison, look, schedule)
     if step.look is None and is_clocks_doing(comparison):
         return schedule.with_more_processes(look) or schedule.with_more_blocks(look)
+    if step.look in schedule.further and taken.seconds_to(step.look) > FURTHER_S:
+        return None
     return step.look
 
 

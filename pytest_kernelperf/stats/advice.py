@@ -47,7 +47,7 @@ class Advice(Frozen, frozen=True):
 def would_decide(comparison: Comparison) -> Advice:
     """Say what would decide a comparison that is open, from its own spreads within and between processes."""
     changes = np.log(np.asarray(comparison.per_process_ratio, dtype=np.float64))
-    allowed = math.log(max(comparison.tolerance_ratio, 1 + comparison.floor_us / comparison.against_us))
+    allowed = allowed_log(comparison)
     count = len(changes)
     if count < FEWEST_PROCESSES:
         return Advice(Remedy.MORE_PROCESSES, FEWEST_PROCESSES + 2)
@@ -62,6 +62,11 @@ def would_decide(comparison: Comparison) -> Advice:
     if (comparison.faster and comparison.slower) or (divided and count >= ENOUGH_PROCESSES):
         return Advice(Remedy.DEPENDS)
     return _more_processes(comparison, excess, float(np.std(changes, ddof=1)))
+
+
+def allowed_log(comparison: Comparison) -> float:
+    """How large a change is allowed, as a log ratio: the tolerance, or the floor where that is more of the time."""
+    return math.log(max(comparison.tolerance_ratio, 1 + comparison.floor_us / comparison.against_us))
 
 
 def find_two_speeds(changes: Array, allowed: float) -> tuple[float, float] | None:

@@ -35,6 +35,7 @@ def compare(
     policy: Policy,
     agreement_alpha: float | None = None,
     schedule: Schedule | None = None,
+    look_alpha: float | None = None,
 ) -> Comparison:
     """Compare two arms over all processes.
 
@@ -48,6 +49,7 @@ def compare(
         policy: tolerance, floor, alpha and looks.
         agreement_alpha: as ``compare_pairs`` has it.
         schedule: as ``compare_pairs`` has it.
+        look_alpha: as ``compare_pairs`` has it.
 
     Raises:
         KernelperfError: no process has a usable pair of samples.
@@ -58,7 +60,7 @@ def compare(
         raise ValueError(f"modes are never compared with each other: {', '.join(sorted(modes))}")
     pairs = {process: pair_samples(of, arm, against) for process, of in _by_process(measurements).items()}
     names = Contrast(arm, against, next(iter(modes), "graph"))
-    return compare_pairs(pairs, policy, agreement_alpha, names, schedule)
+    return compare_pairs(pairs, policy, agreement_alpha, names, schedule, look_alpha)
 
 
 def compare_pairs(
@@ -67,6 +69,7 @@ def compare_pairs(
     agreement_alpha: float | None = None,
     names: Contrast = Contrast(),  # noqa: B008 - frozen
     schedule: Schedule | None = None,
+    look_alpha: float | None = None,
 ) -> Comparison:
     """Compare two arms whose times in us are paired already.
 
@@ -77,12 +80,15 @@ def compare_pairs(
         names: what the arms are called, and their mode.
         schedule: the looks that this is one of, for the smallest slowdown that they would have caught; None: this
             look is the only one.
+        look_alpha: the error allowed to each process at this look; None: ``policy.alpha_per_look``. Where it is given
+            the look counts as the only one for that smallest slowdown.
 
     Raises:
         KernelperfError: no process has a usable pair of samples.
         ValueError: the arms of a process have different numbers of samples.
     """
-    tested = {process: compare_process(*both, policy) for process, both in sorted(pairs.items())}
+    alpha_here = policy.alpha_per_look if look_alpha is None else look_alpha
+    tested = {process: compare_process(*both, policy, alpha_here) for process, both in sorted(pairs.items())}
     results = {process: result for process, result in tested.items() if result is not None}
     if not results:
         raise KernelperfError(
@@ -93,8 +99,9 @@ def compare_pairs(
     ratios = [result.ratio for result in results.values()]
     interval = interval_over_processes(ratios, policy.confidence)
     alpha = policy.agreement if agreement_alpha is None else agreement_alpha
-    looks = _looks_at(pairs, alpha) if schedule is None else schedule.by_processes
-    sharp = [found for _, both in sorted(pairs.items()) if (found := _sharpness(both, policy)) is not None]
+    # What looks at fewer processes would have said of so many blocks is not asked at a further one.
+    looks = _looks_at(pairs, alpha) if schedule is None or look_alpha is not None else schedule.by_processes
+    sharp = [found for _, both in sorted(pairs.items()) if (found := _sharpness(both, policy, alpha_here)) is not None]
     caught = smallest_caught(sharp, looks)
     return Comparison(
         arm=names.arm,
@@ -123,6 +130,7 @@ def compare_pairs(
         p_faster=p_over_processes([result.below for result in results.values()]),
         p_not_slower=p_over_processes([-result.above for result in results.values()]),
         agreement_alpha=alpha,
+        look_alpha=alpha_here,
     )
 
 
@@ -176,12 +184,12 @@ def _looks_at(pairs: Mapping[int, Pairs], agreement_alpha: float) -> tuple[Look,
     return (Look(len(pairs), min(len(both[0]) for both in pairs.values()), agreement_alpha),)
 
 
-def _sharpness(pairs: Pairs, policy: Policy) -> Sharpness | None:
+def _sharpness(pairs: Pairs, policy: Policy, alpha: float) -> Sharpness | None:
     """How sharply a process sees, from its own samples; None where it has none or could not show any slowdown."""
     arm, against = usable_pairs(*pairs)
     if not len(arm):
         return None
     change, above = np.log(arm / against), allowance(against, policy)
     middle = float(np.median(change))
-    shown = smallest_shown(change - middle, above, policy.alpha_per_look)
+    shown = smallest_shown(change - middle, above, alpha)
     return None if shown is None else Sharpness(middle, shown, float(np.median(above)))

@@ -67,10 +67,13 @@ def usable_pairs(arm_us: Sequence[float], against_us: Sequence[float]) -> tuple[
     return arm[good], against[good]
 
 
-def compare_process(arm_us: Sequence[float], against_us: Sequence[float], policy: Policy) -> ProcessResult | None:
-    """Test one process's pairs, in us, at ``policy.alpha_per_look``; None where it has no usable pair.
+def compare_process(
+    arm_us: Sequence[float], against_us: Sequence[float], policy: Policy, alpha: float | None = None
+) -> ProcessResult | None:
+    """Test one process's pairs, in us, at ``alpha``; None where it has no usable pair.
 
     Slower means that the arm takes more than ``against`` by more than the tolerance *and* more than ``floor_us``.
+    ``alpha``: the error allowed at this look; None: ``policy.alpha_per_look``.
     """
     arm, against = usable_pairs(arm_us, against_us)
     if not len(arm):
@@ -80,7 +83,7 @@ def compare_process(arm_us: Sequence[float], against_us: Sequence[float], policy
     above, below = allowance(against, policy), allowance(arm, policy)
     p_slower, p_faster = signed_rank_p(change - above), signed_rank_p(-change - below)
     p_not_slower, p_not_faster = signed_rank_p(above - change), signed_rank_p(below + change)
-    alpha = policy.alpha_per_look
+    alpha = policy.alpha_per_look if alpha is None else alpha
     if p_slower <= alpha:
         outcome = Outcome.SLOWER
     elif p_faster <= alpha:

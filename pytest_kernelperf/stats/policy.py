@@ -13,8 +13,9 @@ class Policy(Frozen, frozen=True):
 
     ``tolerance`` is a share of the time (0.01 = 1 %) and ``floor_us`` an absolute time per round: a difference has to
     exceed both. ``alpha`` is the error allowed for one case in one process, split evenly over ``looks`` at its
-    samples (the measurement and its rerun). ``agreement`` is the error allowed over processes: how often code may be
-    blamed that is slower by exactly the tolerance on average while its effect varies from process to process.
+    samples (the measurement and its rerun), but for the share ``further``, which is kept for the looks at many more
+    blocks that a case may take when it is still open. ``agreement`` is the error allowed over processes: how often code
+    may be blamed that is slower by exactly the tolerance on average while its effect varies from process to process.
     ``confidence`` is that of the interval over processes. ``contrary`` is how many blocks per process may point the
     other way, as far out as they like, without hiding a slowdown.
 
@@ -29,11 +30,12 @@ class Policy(Frozen, frozen=True):
     confidence: float = 0.95
     contrary: int = 1
     agreement: float = 0.1
+    further: float = 0.05
 
     @property
     def alpha_per_look(self) -> float:
-        """The error allowed at one look."""
-        return self.alpha / self.looks
+        """The error allowed at one of the usual looks."""
+        return self.alpha * (1 - self.further) / self.looks
 
     @property
     def tolerance_log(self) -> float:
@@ -49,6 +51,7 @@ class Policy(Frozen, frozen=True):
             ("looks", self.looks, 1 <= self.looks <= 10, "1 to 10 looks"),
             ("confidence", self.confidence, 0 < self.confidence < 1, "a share between 0 and 1, such as 0.95"),
             ("agreement", self.agreement, 0 < self.agreement < 0.5, "an error rate between 0 and 0.5, such as 0.1"),
+            ("further", self.further, 0 <= self.further < 1, "a share from 0 to 1, such as 0.05"),
             ("contrary", self.contrary, 0 <= self.contrary <= 10, "0 to 10 blocks"),
         ):
             if not allowed:

@@ -1,7 +1,8 @@
 """Looking more than once: what follows from each look at a case.
 
 A case starts with three processes. Whoever is clear stops there; whoever is not goes on, with more processes where
-processes disagree and with more blocks where their own samples do not suffice.
+processes disagree and with more blocks where their own samples do not suffice. Who is open after all of that, and looks
+slower, goes on to many more blocks if those are likely to show it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.model import Comparison, Frozen
 from pytest_kernelperf.stats.agreement import Finding, find
 from pytest_kernelperf.stats.comparison import Contrast, Pairs, compare_pairs
+from pytest_kernelperf.stats.further import further_look
 from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.schedule import Look, Schedule, plan
 
@@ -57,7 +59,10 @@ def next_step(comparison: Comparison, look: Look, schedule: Schedule) -> Step:
         return Step(Action.MORE_BLOCKS, more_blocks)
     if more_processes is not None:
         return Step(Action.MORE_PROCESSES, more_processes)
-    return Step(Action(finding.value) if finding is Finding.UNCHANGED else Action.UNDECIDED)
+    if finding is Finding.UNCHANGED:
+        return Step(Action.UNCHANGED)
+    further = further_look(comparison, look, schedule)
+    return Step(Action.UNDECIDED) if further is None else Step(Action.MORE_BLOCKS, further)
 
 
 def follow(
@@ -70,7 +75,7 @@ def follow(
 
     Args:
         pairs: for each process, in the order in which they are asked, the times in us of the arm asked about and of
-            the one it is compared with, block by block; at least as many of both as the schedule's last look takes.
+            the one it is compared with, block by block; at least as many of both as the schedule's looks take.
         policy: what ``schedule`` was planned with.
         schedule: the looks.
         names: what the arms are called, and their mode.
@@ -86,7 +91,7 @@ def follow(
     while True:
         _check_enough(pairs, look)
         taken = [(arm[: look.blocks], against[: look.blocks]) for arm, against in pairs[: look.processes]]
-        comparison = compare_pairs(dict(enumerate(taken)), policy, look.agreement_alpha, names, schedule)
+        comparison = compare_pairs(dict(enumerate(taken)), policy, look.agreement_alpha, names, schedule, look.alpha)
         step = next_step(comparison, look, schedule)
         if step.look is None:
             return comparison

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_kernelperf.errors import KernelperfError
+from pytest_kernelperf.errors import KernelperfError, WorkerCrashed
 from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.model import (
     CaseId,
@@ -42,7 +42,8 @@ class ScriptedWorkers:
     """Answers as a pool would.
 
     ``time_us(arm, process)`` is the middle of an arm's times in a process; ``noise`` their spread within it.
-    ``disturbed`` counts down: so many measurements say that somebody was there. A source that holds ``#error`` does
+    ``disturbed`` counts down: so many measurements say that somebody was there, and so does each that begins at
+    ``disturbed_from`` or a later block; at ``dies_from`` or later the worker dies. A source that holds ``#error`` does
     not compile; the digest of a kernel's instructions is that of the lines that name it.
     """
 
@@ -50,6 +51,8 @@ class ScriptedWorkers:
     outputs: Outputs = doubled
     noise: float = 0.001
     disturbed: int = 0
+    disturbed_from: int | None = None
+    dies_from: int | None = None
     failure: KernelperfError | None = None
     cannot_run: str = ""
     resources: dict[str, int] = field(default_factory=dict)
@@ -99,6 +102,8 @@ class ScriptedWorkers:
     def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
         """Return scripted times."""
         self.requests.append(request)
+        if self.dies_from is not None and request.first_block >= self.dies_from:
+            raise WorkerCrashed(f"{request.case}: the device worker died of signal 6")
         noise = random.Random(f"{request.seed}/{process}/{request.first_block}")
         samples = tuple(
             Sample(arm.name, block, place, self.time_us(arm.name, process) * noise.gauss(1, self.noise), 1.0)
@@ -106,8 +111,15 @@ class ScriptedWorkers:
             for place, arm in enumerate(request.arms)
         )
         disturbed, self.disturbed = self.disturbed > 0, max(0, self.disturbed - 1)
+        disturbed |= self.disturbed_from is not None and request.first_block >= self.disturbed_from
         return Measurement(
-            process, request.mode, 200, request.seed, samples, contended_by="pid 7 (ffmpeg)" if disturbed else ""
+            process,
+            request.mode,
+            200,
+            request.seed,
+            samples,
+            contended_by="pid 7 (ffmpeg)" if disturbed else "",
+            dwell_us=request.dwell_us,
         )
 
     def close(self) -> None:

@@ -43,7 +43,7 @@ def test_without_the_option_the_items_are_skipped_with_the_reason(child_project:
         (marked(keywords=", processes=1"), "processes is a whole number from 3 to 64"),
         (
             marked(keywords=", blocks=7"),
-            "7 blocks at alpha 1e-05 cannot reject: the smallest p is 0.0078, and each of 2 looks needs 5e-06",
+            "7 blocks at alpha 1e-05 cannot reject: the smallest p is 0.0078, and each of 2 looks needs 4.8e-06",
         ),
         (marked(argument=""), "takes the argument kernelperf"),
         (marked().replace("kernelperf(kernel)", "kernelperf()"), "takes one Kernel"),

@@ -137,7 +137,7 @@ def test_arms_that_dwell_let_a_hungrier_kernel_be_seen(stored: Any) -> None:
 
 def test_samples_that_could_never_reject_are_refused_before_anything_is_timed(stored: Any) -> None:
     """In the ini file as a usage error, on the marker as a collection error, both with the arithmetic."""
-    arithmetic = "7 blocks at alpha 1e-05 cannot reject: the smallest p is 0.0078, and each of 2 looks needs 5e-06"
+    arithmetic = "7 blocks at alpha 1e-05 cannot reject: the smallest p is 0.0078, and each of 2 looks needs 4.8e-06"
     result = stored.guard("-o", "kernelperf_blocks=7")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert arithmetic in result.stderr.str()

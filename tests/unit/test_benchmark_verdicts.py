@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from verdict.builds import other_builds, pad, reverse_kernels
 from verdict.checks import Plan, check_ours, check_peers, check_peers_interleaved
-from verdict.contrasts import find_contrasts
+from verdict.contrasts import Pair, find_contrasts
 from verdict.ours import NAME, follow, schedule_for, schedule_for_stored
 from verdict.peers import PEERS
 from verdict.rows import FileError, read_file, read_folder, read_folders, write_file
@@ -125,6 +125,21 @@ def test_our_rule_says_what_the_guard_says() -> None:
     assert open_.verdict is Verdict.UNDECIDED
     assert open_.wanted is not None
     assert schedule_for_stored(policy, 5, 7) is None
+
+
+def test_our_rule_asks_for_further_looks_and_takes_them_where_there_are_samples() -> None:
+    """Slower by 1.5 times the tolerance in blocks that scatter by as much: open at 58 of them, regressed at more."""
+    policy = Policy(tolerance=0.005)
+    schedule = schedule_for(policy, 5)
+    random = np.random.default_rng(2)
+    ratios = np.exp(np.log(1.0075) + random.normal(0, 0.0048, (8, 300)))
+    found = {
+        blocks: follow([Pair(row[:blocks], np.ones(blocks)) for row in ratios], "graph", policy, schedule)
+        for blocks in (58, 300)
+    }
+    assert found[58].verdict is Verdict.UNDECIDED
+    assert found[58].wanted in schedule.further
+    assert found[300] == (Verdict.REGRESSED, None)
 
 
 def pair_of(seed: int, slower: float) -> Any:

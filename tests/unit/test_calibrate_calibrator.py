@@ -15,13 +15,15 @@ from scripted_workers import ScriptedMachine, ScriptedWorkers
 from pytest_kernelperf import Kernel, Launch
 from pytest_kernelperf.baseline.calibration_summary import CaseSummary, ModeSummary, bluntness, suiting_mode, summarise
 from pytest_kernelperf.calibrate.calibrator import Calibrator, ScratchStore
-from pytest_kernelperf.calibrate.copies import CopyingWorkers
+from pytest_kernelperf.calibrate.copies import CopyingWorkers, copy_name
+from pytest_kernelperf.calibrate.observation import observe
 from pytest_kernelperf.calibrate.schedule import PASSES, Schedule
 from pytest_kernelperf.calibrate.text import false_alarm_lines, render_outcome, short_lines, suit_lines
 from pytest_kernelperf.calibrate.wish import MODES, Outcome, Wish
 from pytest_kernelperf.case import list_cases
 from pytest_kernelperf.model import Mode
 from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.session.timing import policy_of
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.rate import Rate
 
@@ -105,6 +107,25 @@ def test_identical_copies_are_unchanged_in_every_mode(bench: Bench) -> None:
         assert len(group.processes) == 3
         assert {len(process.change_ratios) for process in group.processes} == {3}
     assert bench.fresh == 1
+
+
+def test_copies_are_asked_with_the_error_of_the_look_that_the_head_has_reached(bench: Bench) -> None:
+    """Where that is less than blocks of both signs can show, what the head is called at more is not said of them."""
+    bench.workers.noise = 0.02
+    bench.workers.time_us = lambda arm, process: 11.0 if arm == "head" or arm == copy_name(3) else 10.0
+    spec = next(spec for spec in list_cases(bench.kernel) if spec.doing.name == "plain")
+    record = bench.calibrator.check(spec, bench.settings.case, "test_k.py")
+    policy = policy_of(bench.settings.case, "cpu")
+    as_seen = observe(record, policy)
+    assert as_seen is not None
+    assert as_seen.verdicts[0] == "regressed"
+    assert as_seen.verdicts.count("regressed") == 2
+    assert sum(process.slower for process in as_seen.processes) == 2 * len(as_seen.processes)
+    strict = tuple(msgspec.structs.replace(found, look_alpha=1e-30) for found in record.comparisons)
+    asked = observe(msgspec.structs.replace(record, comparisons=strict), policy)
+    assert asked is not None
+    assert asked.verdicts.count("regressed") == 1  # the head's own, which is the record's
+    assert sum(process.slower for process in asked.processes) == 0
 
 
 def test_the_copies_are_one_code_object_with_one_plan(bench: Bench) -> None:

@@ -54,6 +54,17 @@ def test_what_is_written_is_read(tmp_path: Path, run: Run) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_run_of_an_earlier_version_is_read(tmp_path: Path, run: Run) -> None:
+    """Claim: comparisons that do not say what error their look could use come back without it."""
+    older = json.loads(GOLDEN.read_text())
+    comparisons = [found for record in older["records"] for found in record["comparisons"]]
+    assert comparisons
+    assert all(found.pop("look_alpha", 0) is None for found in comparisons)
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(older))
+    assert read_run(path) == run
+
+
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
 def test_a_number_that_is_none_is_not_written(tmp_path: Path, run: Run, number: float) -> None:
     """Claim: NaN never reaches the file, and the old file stays."""

@@ -92,6 +92,18 @@ def test_slower_than_the_parent_fails_even_within_the_tolerance_of_the_baseline(
     ]
 
 
+def test_further_looks_are_taken_for_the_parent_too(bench: Bench) -> None:
+    """As fast as the baseline, and slower than the parent by a little more than the tolerance, in noisy samples."""
+    bench.workers.noise = 0.0165
+    record = beside(bench, "v2", "v3", of_arms(parent=10.0 / 1.0585, head=10.0))
+    assert said(record) == ("regressed", "slower_than_parent", True)
+    comparison = found(record, "head", "parent")
+    assert comparison is not None
+    assert comparison.blocks in (116, 300)
+    assert comparison.look_alpha == pytest.approx(0.05 * 1e-5 / 2 * (1 / 3 if comparison.blocks == 116 else 2 / 3))
+    assert all(len(request.arms) == 3 for request in bench.workers.requests)
+
+
 def test_a_little_slower_on_top_of_what_went_before_is_creep(bench: Bench) -> None:
     """4 % before, 3 % now: beyond the 5 % that the baseline allows, and the change did some of it."""
     record = beside(bench, "v2", "v3", of_arms(parent=10.4, head=10.71))

@@ -58,7 +58,20 @@ def test_a_comparison_holds_what_a_report_needs() -> None:
         pytest.approx(1.0),
     )
     assert found.agreement_alpha == Policy().agreement
+    assert found.look_alpha == Policy().alpha_per_look
     assert msgspec.json.decode(msgspec.json.encode(found), type=Comparison) == found
+
+
+def test_a_look_with_less_error_of_its_own_asks_more_of_each_process() -> None:
+    """All 29 blocks point one way, which is 1.9e-9: that shows a slowdown at 2e-9, and nothing at 1e-9."""
+    taken = [measurement(place, 1.33) for place in range(5)]
+    for alpha, slower in ((2e-9, 5), (1e-9, 0)):
+        found = compare(taken, "head", "baseline", Policy(), look_alpha=alpha)
+        assert (found.slower, found.look_alpha) == (slower, alpha)
+        assert bool(found.per_process_shown_ratio) is (found.detectable_ratio is not None) is bool(slower)
+    same = [measurement(place, 1.0) for place in range(5)]
+    for alpha, within in ((2e-9, 5), (1e-9, 0)):
+        assert compare(same, "head", "baseline", Policy(), look_alpha=alpha).not_slower == within
 
 
 def test_each_process_counts_once() -> None:

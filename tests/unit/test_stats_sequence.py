@@ -15,6 +15,7 @@ from pytest_kernelperf.stats.agreement import Finding, find
 from pytest_kernelperf.stats.comparison import compare_pairs
 from pytest_kernelperf.stats.policy import Policy
 from pytest_kernelperf.stats.sequence import Action, Look, Schedule, follow, next_step, plan
+from pytest_kernelperf.stats.signed_rank import MOST_PAIRS
 
 POLICY = Policy(tolerance=0.01)
 SCHEDULE = plan(POLICY)
@@ -60,15 +61,52 @@ def test_the_processes_asked_for_decide_the_looks(processes: int, most: int | No
     assert [look.processes for look in schedule.looks] == counts
 
 
-@pytest.mark.parametrize("policy", [POLICY, Policy(agreement=0.01), Policy(looks=1), Policy(looks=3)])
+@pytest.mark.parametrize(
+    "policy", [POLICY, Policy(agreement=0.01), Policy(looks=1), Policy(looks=3), Policy(further=0.4), Policy(further=0)]
+)
 @pytest.mark.parametrize("most", [3, 5, 8, 20])
-def test_the_error_over_processes_is_spent_once_and_mostly_late(policy: Policy, most: int) -> None:
-    """All looks together cost what the policy allows, and a look never less than one at fewer processes."""
-    looks = plan(policy, most_processes=most).looks
-    assert sum(look.agreement_alpha for look in looks) == pytest.approx(policy.agreement)
+@pytest.mark.parametrize("blocks", [None, 40, 75, 100])
+def test_both_errors_are_spent_once_over_all_looks(policy: Policy, most: int, blocks: int | None) -> None:
+    """Together they cost what the policy allows, further ones included; a usual look never less than one at fewer
+    processes."""
+    schedule = plan(policy, most_processes=most, blocks=blocks)
+    looks, further = schedule.looks, schedule.further
+    assert sum(look.agreement_alpha for look in (*looks, *further)) == pytest.approx(policy.agreement)
     assert [look.agreement_alpha for look in looks] == sorted(look.agreement_alpha for look in looks)
-    # A process's samples are looked at ``policy.looks`` times at most, over which its own alpha is split.
-    assert len({look.blocks for look in looks}) == policy.looks
+    # A process's samples are looked at once for each number of blocks, over which its own alpha is split.
+    alphas = {look.blocks: policy.alpha_per_look if look.alpha is None else look.alpha for look in (*looks, *further)}
+    assert len(alphas) == policy.looks + len(further)
+    assert all(look.alpha is None for look in looks)
+    whole = policy.alpha if further else policy.alpha * (1 - policy.further)
+    assert sum(alphas.values()) == pytest.approx(whole)
+    assert bool(further) is (policy.further > 0 and looks[-1].blocks < MOST_PAIRS)
+
+
+def test_further_looks_are_at_most_processes_and_many_more_blocks() -> None:
+    """Twice as many as the last usual one, and as many as the exact test takes."""
+    assert [(look.processes, look.blocks) for look in SCHEDULE.further] == [(8, 116), (8, 300)]
+    assert SCHEDULE.most_blocks == 300
+    # 5 % of alpha and a fifth of the last processes' share of the agreement, a third of both for the first of them.
+    assert [look.alpha for look in SCHEDULE.further] == pytest.approx([0.05 * 1e-5 / 3, 0.05 * 1e-5 * 2 / 3])
+    kept = 0.1 * (1 - (5 / 8) ** 3) * 0.2
+    assert [look.agreement_alpha for look in SCHEDULE.further] == pytest.approx([kept / 3, kept * 2 / 3])
+
+
+@pytest.mark.parametrize(("blocks", "further"), [(74, [296, 300]), (75, [300]), (100, [300]), (149, [300]), (150, [])])
+def test_no_further_look_goes_beyond_the_exact_test(blocks: int, further: list[int]) -> None:
+    """However many blocks were asked for; one look alone has all that is kept."""
+    found = plan(POLICY, blocks=blocks).further
+    assert [look.blocks for look in found] == further
+    assert sum(look.alpha or 0.0 for look in found) == pytest.approx(0.05e-5 if further else 0.0)
+
+
+def test_samples_that_are_all_there_are_have_no_further_look() -> None:
+    """Where the looks at them are counted, none is left to take; and nothing is kept where nothing is asked for."""
+    assert not plan(POLICY, looks_at_blocks=1).further
+    assert not plan(POLICY, looks_at_blocks=2).further
+    none = Policy(further=0.0)
+    assert not plan(none).further
+    assert none.alpha_per_look == none.alpha / 2
 
 
 @pytest.mark.parametrize(
