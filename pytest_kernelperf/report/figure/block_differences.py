@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Comparison, Frozen, Measurement, Record
 from pytest_kernelperf.report.change import deciding
+from pytest_kernelperf.report.figure.edge import FAR_BLOCK, edges
 from pytest_kernelperf.report.figure.figure import ROWS, Figure, plain, shortened
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.stats.comparison import pair_samples
@@ -42,9 +43,9 @@ class Judgement(Frozen, frozen=True):
     text: str
 
 
-def block_differences(record: Record, comparison: Comparison | None = None) -> Figure | None:
-    """Return the figure of a case's comparison, the deciding one by default; None where it has no pair of samples."""
-    comparison = comparison or deciding(record)
+def block_differences(record: Record) -> Figure | None:
+    """Return the figure of the comparison that a case's verdict rests on; None where it has no pair of samples."""
+    comparison = deciding(record)
     if comparison is None:
         return None
     rows = block_rows(record.measurements, comparison)
@@ -52,7 +53,8 @@ def block_differences(record: Record, comparison: Comparison | None = None) -> F
         return None
     against = one_line(comparison.against)
     judged = judgement(comparison)
-    title = f"{shortened(record.case)}: {_words(comparison)} {against}"
+    verdict = record.decision.verdict.value.replace("_", " ")
+    title = f"{shortened(record.case)}: {verdict}, {units.format_change(comparison.change_ratio)} against {against}"
     agreed = max(comparison.slower, comparison.faster)
     direction = "slower" if comparison.slower >= comparison.faster else "faster"
     said = f"{agreed} of {units.format_counted(comparison.processes, 'process', 'processes')} say {direction}"
@@ -61,6 +63,7 @@ def block_differences(record: Record, comparison: Comparison | None = None) -> F
         f"line: a process's median; at the right: over processes; band: tolerance "
         f"{units.format_tolerance(judged.tolerated_high + 1)}"
         f"{'; hollow: somebody else was active' if any(row.contended for row in rows) else ''}"
+        f"{'; arrow: beyond the edge' if _far(rows) else ''}"
     )
     interval = units.format_interval(comparison.low_ratio, comparison.high_ratio)
     return Figure(
@@ -92,6 +95,12 @@ def block_rows(measurements: Iterable[Measurement], comparison: Comparison) -> t
     return tuple(rows)
 
 
+def _far(rows: tuple[BlockRow, ...]) -> bool:
+    processes = dict.fromkeys(row.process for row in rows)
+    low, high = edges([[row.change for row in rows if row.process == one] for one in processes], FAR_BLOCK)
+    return any(not low - 0.0005 <= row.change <= high + 0.0005 for row in rows)
+
+
 def judgement(comparison: Comparison) -> Judgement:
     """Return a comparison's figures: what is tolerated is the tolerance, or the floor where that is more."""
     floor = comparison.floor_us / comparison.against_us if comparison.against_us > SHORTEST_US else 0.0
@@ -110,9 +119,3 @@ def judgement(comparison: Comparison) -> Judgement:
 
 def _change(ratio: float) -> float:
     return min(max(ratio, 0.0), MOST_RATIO) - 1
-
-
-def _words(comparison: Comparison) -> str:
-    """``33.1 % slower than``, ``the same as``."""
-    words = units.describe_change(comparison.change_ratio)
-    return f"{words} {'as' if words == 'the same' else 'than'}"

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from statistics import median, quantiles
+from statistics import median
 
 from pytest_kernelperf import units
 from pytest_kernelperf.report.figure.block_differences import BlockRow, Judgement
 from pytest_kernelperf.report.figure.canvas import Canvas, key_lines
+from pytest_kernelperf.report.figure.edge import FAR_BLOCK, edges
 
 LABEL = 9
 """Characters of the axis of differences."""
-
-FAR = 4
-"""Blocks farther from the middle half than so many times its range stand at the edge, as arrows."""
 
 ABOVE, BELOW = "▲", "▼"
 
@@ -59,12 +57,10 @@ def _range(rows: Sequence[BlockRow], judged: Judgement) -> tuple[float, float]:
     lows, highs = [judged.tolerated_low, judged.change], [judged.tolerated_high, judged.change]
     lows += [judged.low] if judged.low is not None else []
     highs += [judged.high] if judged.high is not None else []
-    for process in dict.fromkeys(row.process for row in rows):
-        changes = [row.change for row in rows if row.process == process]
-        first, _, last = quantiles(changes, n=4) if len(changes) > 1 else changes * 3
-        lows.append(max(min(changes), first - FAR * (last - first)))
-        highs.append(min(max(changes), last + FAR * (last - first)))
-    low, high = min(lows), max(highs)
+    processes = dict.fromkeys(row.process for row in rows)
+    least, most = edges([[row.change for row in rows if row.process == one] for one in processes], FAR_BLOCK)
+    low = min(*lows, *(row.change for row in rows if row.change >= least))
+    high = max(*highs, *(row.change for row in rows if row.change <= most))
     return (low, high) if high > low else (low - 0.01, high + 0.01)
 
 

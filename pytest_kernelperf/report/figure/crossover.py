@@ -30,6 +30,8 @@ class Timed(Protocol):
     def time_us(self) -> float | None: ...
     @property
     def mode(self) -> str: ...
+    @property
+    def roofline_us(self) -> float | None: ...
 
 
 class Crossover(Frozen, frozen=True):
@@ -82,5 +84,7 @@ def _between(one: str, of: dict[int, float], other: str, against: dict[int, floa
         tokens = math.exp(math.log(first) + part * math.log(last / first))
         time_us = math.exp(math.log(of[first]) + part * math.log(of[last] / of[first]))
         below, above = (one, other) if gaps[start] < 0 else (other, one)
-        text = f"{above} is faster than {below} from about {units.format_counted(round(tokens), 'token')}"
+        about = units.format_counted(round(tokens), "token")
+        sizes_text = f"{units.format_count(start)} and {units.format_count(end)}"
+        text = f"{above} is faster than {below} from about {about} (measured at {sizes_text})"
         yield Crossover(tokens, time_us, below, above, text)

@@ -40,10 +40,10 @@ class Figure(Frozen, frozen=True):
     datasets: dict[str, list[dict[str, object]]]
 
 
-def shortened(case: CaseId) -> str:
+def shortened(case: CaseId, most: int = MOST_CASE) -> str:
     """Return a case as titles and axes have room for: of long names, which differ at their ends, those ends."""
     size = units.format_counted(case.tokens, "token")
-    return f"{shorten(one_line(f'{case.kernel} {case.variant}'), MOST_CASE)} at {size}"
+    return f"{shorten(one_line(f'{case.kernel} {case.variant}'), most)} at {size}"
 
 
 def plain(rows: Sequence[Frozen]) -> list[dict[str, object]]:

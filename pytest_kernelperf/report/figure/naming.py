@@ -13,7 +13,7 @@ from pytest_kernelperf.report.text import shorten
 MOST_NAMES = 12
 """More curves are told apart by their legend alone."""
 
-LINE_SHARE = 0.05
+LINE_SHARE = 0.055
 """Height of a name as a share of the picture's."""
 
 
@@ -34,7 +34,7 @@ def names_of(rows: Sequence[Timed]) -> tuple[CurveName, ...]:
             last[row.variant] = (row.tokens, row.time_us)
     if not 1 < len(last) <= MOST_NAMES:
         return ()
-    logs = [math.log(row.time_us) for row in rows if row.time_us is not None]
+    logs = [math.log(us) for row in rows for us in (row.time_us, row.roofline_us) if us is not None]
     step = LINE_SHARE * max(max(logs) - min(logs), 0.1)
     found, below = [], -math.inf
     for variant, (tokens, time_us) in sorted(last.items(), key=lambda one: one[1][1]):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pytest_kernelperf import units
 from pytest_kernelperf.model import Frozen, Measurement, Mode, Record
 from pytest_kernelperf.report.change import deciding
+from pytest_kernelperf.report.figure.edge import FAR_SAMPLE, edges
 from pytest_kernelperf.report.figure.figure import ROWS, Figure, plain, shortened
 from pytest_kernelperf.report.text import one_line
 from pytest_kernelperf.stats.paired import LONGEST_US, SHORTEST_US
@@ -44,6 +45,7 @@ def samples_in_time(record: Record, most: int = MOST_ROWS) -> Figure | None:
     thin = f"; {units.format_count(len(rows))} of them drawn" if len(rows) < len(everything) else ""
     shaded = "; shaded: somebody else was active" if any(row.contended for row in rows) else ""
     subtitle = f"{mode} mode, {units.format_counted(processes, 'process', 'processes')} in turn{thin}{shaded}"
+    subtitle += "; arrow: beyond the edge" if _far(rows) else ""
     times = [row.time_us for row in everything]
     return Figure(
         kind="samples_in_time",
@@ -56,6 +58,14 @@ def samples_in_time(record: Record, most: int = MOST_ROWS) -> Figure | None:
         ),
         datasets={ROWS: plain(rows)},
     )
+
+
+def _far(rows: tuple[SampleRow, ...]) -> bool:
+    groups: dict[tuple[int, str], list[float]] = {}
+    for row in rows:
+        groups.setdefault((row.process, row.arm), []).append(row.time_us)
+    high = edges(list(groups.values()), FAR_SAMPLE)[1]
+    return any(row.time_us > 1.001 * high for row in rows)
 
 
 def sample_rows(measurements: Iterable[Measurement], mode: Mode) -> tuple[SampleRow, ...]:

@@ -10,7 +10,9 @@ from typing import Any
 from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.report.figure.figure import Figure, Kind
 
-WIDTH, HEIGHT, SUBTITLE_CHARACTERS = 680, 320, 108
+WIDTH, HEIGHT, SUBTITLE_CHARACTERS = 680, 320, 118
+
+NO_BREAK = "\u00a0"
 
 MISSING = "pictures need the extra report, which is not installed: pip install 'pytest-kernelperf[report]'"
 
@@ -45,9 +47,15 @@ def filled(figure: Figure, width: int | str = WIDTH, height: int = HEIGHT) -> di
     Raises:
         UsageError: the extra ``report`` is not installed.
     """
-    words = {"text": figure.title, "subtitle": textwrap.wrap(figure.subtitle, SUBTITLE_CHARACTERS)}
+    words = {"text": figure.title, "subtitle": subtitle_lines(figure.subtitle)}
     bare = specification(figure.kind, width, height)
     return {**bare, "title": words, "description": figure.description, "datasets": figure.datasets}
+
+
+def subtitle_lines(subtitle: str) -> list[str]:
+    """Return a subtitle in lines that end where a phrase ends."""
+    phrases = "; ".join(phrase.replace(" ", NO_BREAK) for phrase in subtitle.split("; "))
+    return [line.replace(NO_BREAK, " ") for line in textwrap.wrap(phrases, SUBTITLE_CHARACTERS)]
 
 
 @cache

@@ -18,6 +18,8 @@ from pytest_kernelperf.report.figure.block_differences import block_rows, judgem
 from pytest_kernelperf.report.figure.figure import ROWS, Figure, plain, shortened
 from pytest_kernelperf.report.text import one_line
 
+MOST_LABEL = 40
+
 MOST_CASES = 40
 """Lines that can be read in one picture; the bluntest cases are shown."""
 
@@ -42,7 +44,7 @@ def calibration_rows(cases: Iterable[CaseSummary]) -> tuple[SpreadRow, ...]:
     """Return the rows of a calibration's cases, each in the mode that it is gated in."""
     return tuple(
         SpreadRow(
-            case=shortened(CaseId(case.kernel, case.variant, case.tokens)),
+            case=shortened(CaseId(case.kernel, case.variant, case.tokens), MOST_LABEL),
             mode=case.mode,
             within=case.within_share,
             between=case.between_share,
@@ -96,7 +98,7 @@ def _run_row(record: Record, comparison: Comparison) -> SpreadRow | None:
         return None
     middles = [float(np.median(changes)) for changes in by_process.values()]
     return SpreadRow(
-        case=shortened(record.case),
+        case=shortened(record.case, MOST_LABEL),
         mode=comparison.mode,
         within=float(np.median([_half_range(changes) for changes in by_process.values()])),
         between=float(np.std(middles, ddof=1)) if len(middles) > 1 else None,

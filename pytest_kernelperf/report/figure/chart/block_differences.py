@@ -6,15 +6,13 @@ import altair as alt
 
 from pytest_kernelperf.report.figure.chart import axis
 from pytest_kernelperf.report.figure.chart.process import separators
+from pytest_kernelperf.report.figure.edge import FAR_BLOCK
 from pytest_kernelperf.report.figure.figure import ROWS
 
 SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"]
-FAR = 4
-"""Points more than so many times the middle half's range from it are drawn at the edge, as arrows."""
-
 X = alt.X("place:Q", title="block, process by process").scale(zero=False, nice=False, padding=22)
 X = X.axis(grid=False, tickCount=10, format=",d")
-Y = alt.Y("shown:Q", title="difference of the pair").axis(format="+.3~p", labelExpr=axis.PERCENT)
+Y = alt.Y("change:Q", title="difference of the pair").axis(format="+,.3~p", labelExpr=axis.PERCENT)
 COLOUR = alt.Color("process:N").legend(None)
 TOOLTIP = [alt.Tooltip("process:N"), alt.Tooltip("block:Q"), alt.Tooltip("change:Q", title="difference", format="+.3p"),
            alt.Tooltip("contended:N")]  # fmt: skip
@@ -27,38 +25,35 @@ def chart(width: int | str, height: int) -> alt.LayerChart | alt.FacetChart:
     band = judged.mark_rect(style="tolerance").encode(y=alt.Y("tolerated_low:Q"), y2="tolerated_high:Q")
     nothing = judged.mark_rule(style="nothing").encode(y=alt.datum(0))
     return alt.layer(
-        band, *separators(rows, "place"), nothing, *_points(_clamped(rows)), _medians(rows), *_verdict(judged)
+        band, *separators(rows, "place"), nothing, *_points(rows), _medians(rows), *_verdict(judged)
     ).properties(width=width, height=height)
 
 
-def _clamped(rows: alt.Chart) -> alt.Chart:
-    """One block in which somebody else ran must not press all others flat."""
-    return (
+def _points(rows: alt.Chart) -> tuple[alt.Chart, ...]:
+    """Hollow where somebody else was active; an arrow at the edge beyond which a block lies."""
+    placed = (
         rows.transform_joinaggregate(low="q1(change)", high="q3(change)", groupby=["process"])
         .transform_calculate(
-            least=f"datum.low - {FAR} * (datum.high - datum.low) - 0.0005",
-            most=f"datum.high + {FAR} * (datum.high - datum.low) + 0.0005",
+            least=f"datum.low - {FAR_BLOCK} * (datum.high - datum.low) - 0.0005",
+            most=f"datum.high + {FAR_BLOCK} * (datum.high - datum.low) + 0.0005",
         )
         .transform_joinaggregate(least="min(least)", most="max(most)")
-        .transform_calculate(
-            shown="clamp(datum.change, datum.least, datum.most)",
-            far="datum.change > datum.most ? 1 : datum.change < datum.least ? -1 : 0",
-        )
     )
-
-
-def _points(clamped: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
-    near = clamped.transform_filter("datum.far == 0").mark_point(filled=True, size=28, opacity=0.9, strokeWidth=1.3)
-    far = clamped.transform_filter("datum.far != 0").mark_point(shape=axis.ARROW, filled=True, size=60, opacity=1)
-    return (
-        near.encode(
-            x=X, y=Y, color=COLOUR, tooltip=TOOLTIP,
-            shape=alt.Shape("process:N").scale(range=SHAPES).legend(None),
-            fillOpacity=alt.condition("datum.contended", alt.value(0), alt.value(0.9)),
-        ),
-        far.encode(x=X, y=Y, color=COLOUR, tooltip=TOOLTIP,
-                   angle=alt.condition("datum.far > 0", alt.value(0), alt.value(180))),
-    )  # fmt: skip
+    shape, filling = alt.Shape("process:N").scale(range=SHAPES).legend(None), alt.Fill("process:N").legend(None)
+    near = placed.transform_filter("datum.change >= datum.least && datum.change <= datum.most").mark_point(
+        filled=False, size=24, opacity=0.9, strokeWidth=1.2
+    )
+    hollow = alt.condition("datum.contended", alt.value(0), alt.value(1))
+    arrows = [
+        placed.transform_filter(test)
+        .mark_point(shape=axis.ARROW, filled=True, size=60, opacity=1, angle=angle)
+        .encode(x=X, y=alt.value(y), color=COLOUR, tooltip=TOOLTIP)
+        for test, angle, y in (
+            ("datum.change > datum.most", 0, 7),
+            ("datum.change < datum.least", 180, alt.ExprRef("height - 7")),
+        )
+    ]
+    return near.encode(x=X, y=Y, color=COLOUR, fill=filling, shape=shape, fillOpacity=hollow, tooltip=TOOLTIP), *arrows
 
 
 def _medians(rows: alt.Chart) -> alt.Chart:

@@ -12,6 +12,9 @@ SIZE = "max(datum.tokens, 0.5)"
 """A size of 0 has a place on a log axis: half a token."""
 
 TIMED = "isValid(datum.time_us)"
+FAR = 5
+"""A limit that is less than so many times below the time is shown."""
+
 MARKS = {"timed": "circle", "starved": "triangle-down", "fails": "square", "crossover": "diamond"}
 CROSS = "M-1,-1L1,1M1,-1L-1,1"
 DASHES = {"head": [1, 0], "baseline": [6, 4], "parent": [2, 3]}
@@ -39,15 +42,17 @@ def chart(width: int | str, height: int) -> alt.LayerChart | alt.FacetChart:
         size=SIZE, mark="datum.starved ? 'starved' : 'timed'"
     )
     timed = rows.transform_filter(TIMED)
-    layers = [_roofline(rows), _lines(timed), _intervals(timed), _points(timed), *_failing(rows), _crossovers()]
+    layers = [_lines(timed), _roofline(timed), _intervals(timed), *_points(timed), *_failing(rows), _crossovers()]
     if width != "container":  # names stand beside the plot, for which a narrow page has no room
         layers.append(_names())
     return alt.layer(*layers).properties(width=width, height=height)
 
 
-def _roofline(rows: alt.Chart) -> alt.Chart:
-    known = rows.transform_filter("datum.arm == 'head' && isValid(datum.roofline_us)")
-    return known.mark_line(strokeDash=[1, 4], strokeWidth=1.5, strokeCap="round").encode(
+def _roofline(timed: alt.Chart) -> alt.Chart:
+    """Where memory is far from being the limit, it would only press the curves together."""
+    near = timed.transform_filter(f"datum.arm == 'head' && datum.roofline_us >= datum.time_us / {FAR}")
+    steps = alt.OverlayMarkDef(shape="stroke", filled=False, size=120, strokeWidth=1.5, opacity=1)
+    return near.mark_line(strokeDash=[1, 4], strokeWidth=1.5, strokeCap="round", point=steps).encode(
         x=X, y=alt.Y("roofline_us:Q"), color=COLOUR, detail="mode:N"
     )
 
@@ -63,19 +68,20 @@ def _intervals(timed: alt.Chart) -> alt.Chart:
     return known.mark_rule(strokeWidth=2.5).encode(x=X, y=alt.Y("low_us:Q"), y2="high_us:Q", color=COLOUR)
 
 
-def _points(timed: alt.Chart) -> alt.Chart:
-    return timed.mark_point(filled=True, size=60, opacity=1, strokeWidth=1.6).encode(
-        x=X, y=Y, color=COLOUR, shape=SHAPE, tooltip=TOOLTIP,
-        fillOpacity=alt.condition("datum.arm == 'head'", alt.value(1), alt.value(0)),
-    )  # fmt: skip
+def _points(timed: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
+    """Head's are filled, the others' hollow."""
+    others = timed.transform_filter("datum.arm != 'head'").mark_point(size=50, opacity=1, strokeWidth=1.6)
+    head = timed.transform_filter("datum.arm == 'head'").mark_point(filled=True, size=60, opacity=1)
+    hollow, full = (each.encode(x=X, y=Y, color=COLOUR, shape=SHAPE, tooltip=TOOLTIP) for each in (others, head))
+    return hollow, full
 
 
 def _failing(rows: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
     """A frame round the point, or a cross on the axis of tokens where there is no time."""
     failing = rows.transform_filter("datum.fails && datum.arm == 'head'").transform_calculate(mark="'fails'")
-    framed = failing.transform_filter(TIMED).mark_point(style="ring", size=260, strokeWidth=2, fillOpacity=0)
+    framed = failing.transform_filter(TIMED).mark_point(style="ring", size=260, strokeWidth=2, fillOpacity=0, opacity=1)
     crossed = failing.transform_filter(f"!{TIMED}").mark_point(
-        shape=CROSS, style="ring", size=70, strokeWidth=2, yOffset=-10
+        shape=CROSS, style="ring", size=70, strokeWidth=2, opacity=1, yOffset=-10
     )
     return framed.encode(x=X, y=Y, shape=SHAPE), crossed.encode(x=X, y=alt.value("height"), tooltip=TOOLTIP)
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import altair as alt
 
 from pytest_kernelperf.report.figure.chart import axis
-from pytest_kernelperf.report.figure.chart.process import separators
+from pytest_kernelperf.report.figure.chart.process import separators, stretches
+from pytest_kernelperf.report.figure.edge import FAR_SAMPLE
 from pytest_kernelperf.report.figure.figure import ROWS
 
 SHAPES = ["circle", "triangle-up", "square", "diamond", "cross", "triangle-down"]
-FAR = 6
-"""Samples more than so many times the middle half's range above it are drawn at the edge, as arrows."""
-
 X = alt.X("order:Q", title="sample, in order of time").scale(zero=False, nice=False, padding=8)
 X = X.axis(grid=False, tickCount=10, format=",d")
 Y = alt.Y("shown:Q", title="time per round (us)").scale(zero=False).axis(format=",~r")
-COLOUR = alt.Color("arm:N", sort=None, title="arm")
+ARMS = ["head", "baseline", "parent", "toolchain", "replaced"]
+"""So that head has one colour in all pictures."""
+
+RANK = f"indexof({ARMS}, datum.arm)"
+IN_ORDER = alt.EncodingSortField("rank", op="min")
+COLOUR = alt.Color("arm:N", sort=IN_ORDER, title="arm")
 TOOLTIP = [
     alt.Tooltip("order:Q"), alt.Tooltip("process:N"), alt.Tooltip("arm:N"),
     alt.Tooltip("time_us:Q", title="time (us)", format=",.5~r"), alt.Tooltip("contended:N"),
@@ -34,25 +37,26 @@ def _clamped(rows: alt.Chart) -> alt.Chart:
     """One sample in which somebody else ran must not press all others flat."""
     return (
         rows.transform_joinaggregate(low="q1(time_us)", high="q3(time_us)", groupby=["process", "arm"])
-        .transform_calculate(most=f"datum.high + {FAR} * (datum.high - datum.low) + 0.001 * datum.high")
+        .transform_calculate(most=f"datum.high + {FAR_SAMPLE} * (datum.high - datum.low) + 0.001 * datum.high")
         .transform_joinaggregate(most="max(most)")
-        .transform_calculate(shown="min(datum.time_us, datum.most)", far="datum.time_us > datum.most")
+        .transform_calculate(shown="min(datum.time_us, datum.most)", far="datum.time_us > datum.most", rank=RANK)
     )
 
 
 def _contended(rows: alt.Chart) -> alt.Chart:
-    of = rows.transform_filter("datum.contended").transform_aggregate(
-        first="min(order)", last="max(order)", groupby=["process"]
+    placed = (
+        stretches(rows, "order")
+        .transform_filter("datum.contended")
+        .transform_calculate(begin="datum.first - 0.5", end="datum.last + 0.5")
     )
-    placed = of.transform_calculate(begin="datum.first - 0.5", end="datum.last + 0.5")
     return placed.mark_rect(style="contended").encode(x=alt.X("begin:Q"), x2="end:Q")
 
 
 def _points(clamped: alt.Chart) -> tuple[alt.Chart, alt.Chart]:
-    near = clamped.transform_filter("!datum.far").mark_point(size=24, filled=True, opacity=0.85)
-    far = clamped.transform_filter("datum.far").mark_point(shape=axis.ARROW, filled=True, size=60, opacity=1)
-    shape = alt.Shape("arm:N", sort=None, title="arm").scale(range=SHAPES)
-    return (
-        near.encode(x=X, y=Y, color=COLOUR, shape=shape, tooltip=TOOLTIP),
-        far.encode(x=X, y=Y, color=COLOUR, tooltip=TOOLTIP),
+    """An arrow below a sample says that it lies beyond the edge."""
+    shape = alt.Shape("arm:N", sort=IN_ORDER, title="arm").scale(range=SHAPES)
+    points = clamped.mark_point(filled=True, size=24, opacity=0.85)
+    arrows = clamped.transform_filter("datum.far").mark_point(
+        shape=axis.ARROW, filled=True, size=50, opacity=1, style="middle", yOffset=11
     )
+    return points.encode(x=X, y=Y, color=COLOUR, shape=shape, tooltip=TOOLTIP), arrows.encode(x=X, y=Y, tooltip=TOOLTIP)
