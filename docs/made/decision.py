@@ -91,7 +91,7 @@ if __name__ == "__main__":
         measurements, comparison = decide(mode, pairs)
         decision = Decision(verdict_of(comparison), False, "", reason.changed(comparison, "the baseline"))
         record = Record(case, "", decision, measurements=measurements, comparisons=(comparison,))
-        figure = block_differences(record, comparison)
+        figure = block_differences(record)
         assert figure is not None
         path = DOCS / f"decision_{name}_h200.svg"
         path.write_text(draw_svg(figure) + "\n", encoding="utf-8")
