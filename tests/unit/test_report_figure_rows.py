@@ -92,6 +92,14 @@ class TestCurve:
         ):
             assert words in figure.description
 
+    def test_who_is_the_fastest_at_half_of_the_sizes_is_not_the_fastest(self) -> None:
+        """Then that is what is to be seen."""
+        times = {("a", 1): 1.0, ("a", 64): 3.0, ("b", 1): 2.0, ("b", 64): 2.5}
+        records = [compared(CaseId("k", name, tokens), measured(us)) for (name, tokens), us in times.items()]
+        figure = kernel_curve(run_of(records), "k")
+        assert figure is not None
+        assert figure.title == "k: which variant is the fastest depends on the size"
+
     def test_what_is_not_there_is_not_explained(self) -> None:
         """A key of marks that are nowhere is noise."""
         device = msgspec.structs.replace(DEVICE, peak_gb_per_s=None)

@@ -78,6 +78,16 @@ class TestCurve:
         assert "B" not in "".join(line for line in drawn.splitlines() if "B b" not in line)
         for word in ("▾ starved", "! fails", "* several", "A a", "B b"):
             assert word in drawn
+        assert "without a time" not in drawn
+
+    def test_a_case_that_failed_before_it_was_timed_is_marked_on_the_axis(self) -> None:
+        """Above its size."""
+        rows = [point("a", 1, 5.0), point("a", 512, 9.0), point("b", 512, None, fails=True)]
+        lines = draw_curve(rows, 80, 12).splitlines()
+        axis = next(line for line in lines if "└" in line)
+        assert abs(axis.index("x") - place("\n".join(lines), "A")[0][1]) <= 1
+        assert axis.count("x") == 1
+        assert lines[-1].endswith("x fails without a time")
 
     def test_points_of_two_modes_are_not_joined(self) -> None:
         """Between them there is not a dot."""

@@ -11,7 +11,7 @@ from pytest_kernelperf import units
 from pytest_kernelperf.report.figure.canvas import Canvas, key_lines
 from pytest_kernelperf.report.figure.kernel_curve import CurveRow
 
-SEVERAL, FAILS, STARVED = "*", "!", "▾"
+SEVERAL, FAILS, STARVED, UNTIMED = "*", "!", "▾", "x"
 LABEL = 9
 """Characters of the axis of times."""
 
@@ -43,7 +43,7 @@ def draw_curve(rows: Sequence[CurveRow], columns: int, height: int, *, braille: 
     labels = _ticks(y_of, [row.time_us or 1.0 for row in timed], height)
     lines = [f"{labels.get(place, ''):>{LABEL}} {'┤' if place in labels else '│'}{line}"
              for place, line in enumerate(canvas.lines())]  # fmt: skip
-    lines.append(f"{'us':>{LABEL}} └{'─' * canvas.columns}")
+    lines.append(f"{'us':>{LABEL}} └{_axis(rows, x_of, canvas.columns)}")
     lines.append(_sizes(rows, x_of, canvas.columns))
     return "\n".join([*lines, *_key(rows, variants, columns)])
 
@@ -90,13 +90,26 @@ def _ticks(y_of: _Scale, times_us: Sequence[float], height: int) -> dict[int, st
     return labels
 
 
+def _axis(rows: Sequence[CurveRow], x_of: _Scale, columns: int) -> str:
+    """The axis of sizes, with a mark where a case failed before it was timed."""
+    axis = ["─"] * columns
+    for row in rows:
+        if row.fails and row.time_us is None:
+            axis[_column(row.tokens, x_of, columns)] = UNTIMED
+    return "".join(axis)
+
+
+def _column(tokens: int, x_of: _Scale, columns: int) -> int:
+    return round(x_of(_size(tokens)) * (1 - 2 / columns) * (columns - 1))
+
+
 def _sizes(rows: Sequence[CurveRow], x_of: _Scale, columns: int) -> str:
     """The sizes below the axis, those that have room."""
     line = [" "] * (LABEL + 2 + columns + 1)
     sizes = sorted({row.tokens for row in rows})
     for tokens in [sizes[-1], *sizes[:-1]]:  # the last one before others take its room
         text = units.format_count(tokens)
-        place = LABEL + 2 + round(x_of(_size(tokens)) * (1 - 2 / columns) * (columns - 1))
+        place = LABEL + 2 + _column(tokens, x_of, columns)
         start = max(LABEL + 2, min(place - len(text) // 2, len(line) - len(text)))
         if all(letter == " " for letter in line[max(0, start - 1) : start + len(text) + 1]):
             line[start : start + len(text)] = text
@@ -111,4 +124,5 @@ def _key(rows: Sequence[CurveRow], variants: Sequence[str], columns: int) -> lis
     parts += [f"{SEVERAL} several", *([f"dotted {' and '.join(others)}"] if others else [])]
     parts += [f"{STARVED} starved"] if any(row.starved for row in timed) else []
     parts += [f"{FAILS} fails"] if any(row.fails for row in timed) else []
+    parts += [f"{UNTIMED} fails without a time"] if any(row.fails and row.time_us is None for row in rows) else []
     return key_lines(parts, LABEL + 2, columns)

@@ -122,6 +122,8 @@ def _fastest(rows: Sequence[CurveRow]) -> str:
     best = max(dict.fromkeys(winners), key=winners.count)
     if winners.count(best) == len(winners):
         return f"{shorten(best, MOST_NAME)} is the fastest at {'both sizes' if len(winners) == 2 else 'every size'}"
+    if winners.count(best) * 2 <= len(winners):
+        return "which variant is the fastest depends on the size"
     sizes = units.format_counted(len(winners), "size")
     return f"{shorten(best, MOST_NAME)} is the fastest at {winners.count(best)} of {sizes}"
 
