@@ -142,7 +142,10 @@ def _busy(timeline: Timeline) -> str:
             f"; median kernel {format_time(timeline.median_kernel_us)}, median gap "
             f"{format_time(timeline.median_gap_us)}"
         )
-    return text + ("; starving: gaps longer than kernels" if timeline.starving else "")
+    text += "; starving: gaps longer than kernels" if timeline.starving else ""
+    if timeline.set_up_us:
+        text += f"; {format_time(timeline.set_up_us)} are left out, in which CUPTI set itself up after the first launch"
+    return text
 
 
 def _device(device: Device) -> str:

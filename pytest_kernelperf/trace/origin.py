@@ -18,6 +18,7 @@ from pytest_kernelperf.trace.file import columns_of, find_files, open_trace, sho
 VERSION = 1
 PROFILER = "rocprofv3"
 UNTRACED = "untraced"
+CUPTI = "cupti"
 ORIGIN_TAG = "kernelperf_origin"
 """Of the row in ``rocpd_metadata`` that says it too: a sidecar is easily left behind when a trace is copied."""
 MOST_BYTES = 1_000_000

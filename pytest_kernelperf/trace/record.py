@@ -74,7 +74,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One device from its first kernel's start to its last one's end, over all processes."""
+    """One device from its first kernel's start to its last one's end, over all processes, without ``set_up_us``."""
 
     device: Device
     dispatches: int
@@ -87,6 +87,8 @@ class Timeline:
     median_gap_us: float | None
     starving: bool
     """The median gap is longer than the median kernel, first calls left out."""
+    set_up_us: float
+    """Gaps that count nowhere, the window neither: after its first launch CUPTI sets itself up."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pytest_kernelperf.trace.dispatch import Dispatches, Group, read_dispatches
 from pytest_kernelperf.trace.file import find_files, shown
 from pytest_kernelperf.trace.interval import sound
-from pytest_kernelperf.trace.origin import read_origin
+from pytest_kernelperf.trace.origin import CUPTI, read_origin
 from pytest_kernelperf.trace.record import Device, Gap, KernelSummary, ProcessSummary, Timeline, TraceSummary
 
 Rows = NDArray[np.int32]
@@ -42,7 +42,7 @@ def read_trace(path: Path) -> Dispatches:
 
 def summarise(dispatches: Dispatches, path: Path, origin: str) -> TraceSummary:
     """Sum up sound dispatches, sorted by start."""
-    first = _first_calls(dispatches)
+    first, set_up = _first_calls(dispatches), _after_set_up(dispatches, origin)
     return TraceSummary(
         shown(path),
         origin,
@@ -50,7 +50,7 @@ def summarise(dispatches: Dispatches, path: Path, origin: str) -> TraceSummary:
         dispatches.left_out,
         tuple(_process(dispatches, rows, one) for one, rows in _split(dispatches, [_process_of(g) for g in
                                                                                    dispatches.groups])),
-        tuple(_timeline(dispatches, rows, first) for _, rows in _split(dispatches, [g.device for g in
+        tuple(_timeline(dispatches, rows, first, set_up) for _, rows in _split(dispatches, [g.device for g in
                                                                                     dispatches.groups])),
     )  # fmt: skip
 
@@ -86,6 +86,15 @@ def _first_calls(dispatches: Dispatches) -> NDArray[np.bool_]:
     return first
 
 
+def _after_set_up(dispatches: Dispatches, origin: str) -> NDArray[np.bool_]:
+    """The second dispatch of each process that CUPTI recorded: before it CUPTI sets itself up."""
+    second = np.zeros(len(dispatches.group), bool)
+    if origin == CUPTI:
+        for _, rows in _split(dispatches, [(one.file, one.guid, one.pid) for one in dispatches.groups]):
+            second[rows[1:2]] = True
+    return second
+
+
 def _process(dispatches: Dispatches, rows: Rows, one: Group) -> ProcessSummary:
     kernels = [
         _kernel(dispatches, part, group.kernel, one.device)
@@ -113,7 +122,7 @@ def _kernel(dispatches: Dispatches, rows: Rows, name: str, device: Device) -> Ke
     )
 
 
-def _timeline(dispatches: Dispatches, rows: Rows, first: NDArray[np.bool_]) -> Timeline:
+def _timeline(dispatches: Dispatches, rows: Rows, first: NDArray[np.bool_], set_up: NDArray[np.bool_]) -> Timeline:
     """Sum up a device's rows; what is as long as they are is given back as soon as it has been used."""
     start_ns, end_ns = _among(dispatches.start_ns, rows), _among(dispatches.end_ns, rows)
     later = ~first[rows]
@@ -128,10 +137,14 @@ def _timeline(dispatches: Dispatches, rows: Rows, first: NDArray[np.bool_]) -> T
     window_us = float(until_ns[-1] - start_ns[0]) / 1e3
     del until_ns, start_ns, end_ns
     busy_us = window_us - float(gap_ns.sum()) / 1e3
-    counted_ns = gap_ns[later[1:]]
+    of_set_up = set_up[rows[1:]]
+    set_up_us = float(gap_ns[of_set_up].sum()) / 1e3
+    window_us -= set_up_us
+    counted = later[1:] & ~of_set_up
+    counted_ns = gap_ns[counted]
     median_gap_us = float(np.median(counted_ns)) / 1e3 if len(counted_ns) else None
     del counted_ns
-    gap_ns[~later[1:]] = 0
+    gap_ns[~counted] = 0
     return Timeline(
         dispatches.groups[int(dispatches.group[rows[0]])].device,
         len(rows),
@@ -142,6 +155,7 @@ def _timeline(dispatches: Dispatches, rows: Rows, first: NDArray[np.bool_]) -> T
         median_kernel_us,
         median_gap_us,
         median_gap_us is not None and median_gap_us > median_kernel_us,
+        set_up_us,
     )
 
 

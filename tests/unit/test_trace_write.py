@@ -17,6 +17,7 @@ from rocpd_rules import RULES, broken_rules
 
 from pytest_kernelperf.errors import TraceError
 from pytest_kernelperf.recording import RecordedKernel, Recording
+from pytest_kernelperf.report.trace import render_trace
 from pytest_kernelperf.trace.comparison import compare_traces
 from pytest_kernelperf.trace.layout_views import create_views
 from pytest_kernelperf.trace.origin import read_origin
@@ -158,6 +159,28 @@ def test_the_lessons_figures_are_read_back(tmp_path: Path) -> None:
         ("inject_kernel", 5, 1.02, (40,), False),
     ]
     assert broken_rules(tmp_path / "a.db") == []
+
+
+def test_the_gap_in_which_cupti_sets_itself_up_counts_nowhere(tmp_path: Path) -> None:
+    """The one behind each process's first launch, and only where CUPTI recorded; how long it was is said."""
+    times_ns = [(0, 2000), (602_000, 604_000), (605_000, 607_000), (608_000, 610_000)]
+    rows = [{"start_ns": 10**9 + start, "end_ns": 10**9 + end} for start, end in times_ns]
+    for origin in ("cupti", "cpu"):
+        write_trace(tmp_path / f"{origin}.db", recording(rows, origin))
+    summary = summarise_trace(tmp_path / "cupti.db")
+    (cupti,) = summary.timelines
+    assert (cupti.set_up_us, cupti.window_us, cupti.busy_us, cupti.busy_ratio) == (600.0, 10.0, 8.0, 0.8)
+    assert (cupti.median_gap_us, [(gap.count, gap.longest_us) for gap in cupti.gaps]) == (1.0, [(2, 1.0)])
+    assert "600.0 us are left out, in which CUPTI set itself up after the first launch" in render_trace(summary)
+    (cpu,) = summarise_trace(tmp_path / "cpu.db").timelines
+    assert (cpu.set_up_us, cpu.window_us, [gap.longest_us for gap in cpu.gaps]) == (0.0, 610.0, [600.0])
+    more = recording([{**row, "start_ns": row["start_ns"] + 10**6, "end_ns": row["end_ns"] + 10**6} for row in rows],
+                     "cupti", pid=4712)  # fmt: skip
+    (tmp_path / "two").mkdir()
+    write_trace(tmp_path / "two" / "a.db", recording(rows, "cupti"))
+    write_trace(tmp_path / "two" / "b.db", more)
+    (two,) = summarise_trace(tmp_path / "two").timelines
+    assert (two.set_up_us, two.window_us) == (1200.0, 410.0)
 
 
 def test_the_origin_survives_the_loss_of_its_sidecar(tmp_path: Path) -> None:
