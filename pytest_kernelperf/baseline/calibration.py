@@ -149,7 +149,7 @@ def decode(data: bytes, name: str, *, folder_key: str | None = None, advice: str
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > VERSION
         todo = "it was written by a newer pytest-kernelperf: upgrade this one" if newer else advice
-        shown = strict_json.one_line("no version" if version is None else f"version {str(version)[:40]}")
+        shown = strict_json.one_line("no version" if version is None else f"version {version!r:.40}")
         raise BaselineError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {todo}")
     calibration = strict_json.decode(data, Calibration, subject=name, error=BaselineError, advice=advice)
     for problem in _inconsistencies(calibration):

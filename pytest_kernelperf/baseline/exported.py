@@ -156,7 +156,7 @@ def decode(data: bytes, name: str, *, advice: str = EXPORT_ANEW) -> Export:
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > VERSION
         todo = "it was written by a newer pytest-kernelperf: upgrade this one" if newer else advice
-        shown = strict_json.one_line("no version" if version is None else f"version {str(version)[:40]}")
+        shown = strict_json.one_line("no version" if version is None else f"version {version!r:.40}")
         raise ReplayError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {todo}")
     export = strict_json.decode(plain, Export, subject=name, error=ReplayError, advice=advice)
     for problem in _inconsistencies(export):

@@ -110,7 +110,7 @@ def refuse_version(version: object, name: str) -> None:
         advice = "it was written by a newer pytest-kernelperf: upgrade this one"
     else:
         advice = RESTORE
-    shown = "no version" if version is None else f"version {str(version)[:40]}"
+    shown = "no version" if version is None else f"version {version!r:.40}"
     shown = strict_json.one_line(shown)
     raise BaselineError(f"{name}: has {shown}, and this pytest-kernelperf reads version {VERSION}: {advice}")
 

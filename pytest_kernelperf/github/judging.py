@@ -24,7 +24,16 @@ KINDS = (WORKFLOW, GUARD, HOOKS, SETTINGS, LIMITS, BASELINES)
 
 _WORKFLOW = (".github/*", "action.yml", "action.yaml", "*/action.yml", "*/action.yaml")
 _HOOKS = ("conftest.py", "sitecustomize.py", "usercustomize.py")
-_CONFIGURATION = ("pyproject.toml", "pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
+_CONFIGURATION = (
+    "pyproject.toml",
+    "pytest.toml",
+    ".pytest.toml",
+    "pytest.ini",
+    ".pytest.ini",
+    "tox.ini",
+    "setup.cfg",
+    "setup.py",
+)
 _PINS = ("*requirements*.txt", "*requirements*.in", "*constraints*.txt", "*.lock", "pylock*.toml", "environment.y*ml")
 _SETTING = re.compile(
     r"kernelperf|pytest|addopts|testpaths|pythonpath|python_(?:files|classes|functions)|norecursedirs|confcutdir"

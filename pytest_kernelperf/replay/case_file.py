@@ -196,7 +196,7 @@ def _decode(data: bytes, name: str) -> StoredCase:
         raise ReplayError(f"{name}: has more than {MAX_FILE_BYTES:,} bytes: {MAKE_ANEW}")
     version = strict_json.decode(data, _AnyVersion, subject=name, error=ReplayError, advice=MAKE_ANEW).version
     if version != VERSION or isinstance(version, bool):
-        shown = "no version" if version is None else f"version {str(version)[:40]}"
+        shown = "no version" if version is None else f"version {version!r:.40}"
         raise ReplayError(
             strict_json.one_line(f"{name}: has {shown}, and this pytest-kernelperf replays {VERSION}: {MAKE_ANEW}")
         )

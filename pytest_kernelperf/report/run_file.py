@@ -82,7 +82,7 @@ def decode_run(data: bytes, name: str, *, advice: str = MAKE_ANEW) -> Run:
         raise RunFileError(strict_json.one_line(f"{name}: is no run file: {advice}"))
     version = strict_json.decode(data, _AnyVersion, subject=name, error=RunFileError, advice=advice).version
     if version != VERSION or isinstance(version, bool):
-        shown = "no version" if version is None else f"version {str(version)[:40]}"
+        shown = "no version" if version is None else f"version {version!r:.40}"
         newer = isinstance(version, int) and version > VERSION
         todo = "it was written by a newer pytest-kernelperf: upgrade this one" if newer else advice
         shown = strict_json.one_line(shown)

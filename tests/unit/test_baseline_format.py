@@ -126,7 +126,7 @@ def test_no_samples_are_refused(text: bytes, place: str) -> None:
 def test_an_unknown_version_is_refused_with_advice(text: bytes, version: object, words: str) -> None:
     """Claim: another version is refused before anything else is looked at."""
     sentence = refusal(changed(text, lambda value: value.update(version=version, more=1)))
-    assert f"has version {version}, and this pytest-kernelperf reads version 1" in sentence
+    assert f"has version {version!r}, and this pytest-kernelperf reads version 1" in sentence
     assert words in sentence
 
 

@@ -72,6 +72,7 @@ def test_a_bomb_is_refused_without_being_unpacked(bench: Bench, monkeypatch: pyt
         (packed(b"{}"), "no version"),
         (packed(b'{"version": 3}'), "upgrade this one"),
         (packed(b'{"version": true}'), "version True"),
+        (packed(b'{"version": "2"}'), "version '2'"),
         (packed(b'{"version": 2}'), "has no field"),
         (packed(b'{"version": 2, "commit": "", "device_key": "../x", "tool_version": ""}'), "device_key"),
         (packed(b'{"version": 2, "commit": "main", "device_key": "", "tool_version": ""}'), "commit"),

@@ -71,6 +71,7 @@ class TestWhatJudges:
             ("pyproject.toml", None, SETTINGS),
             ("kernels/pytest.ini", "+anything", SETTINGS),
             ("setup.cfg", "+testpaths = elsewhere", SETTINGS),
+            ("setup.py", "+    entry_points={'pytest11': ['x = evil']},", SETTINGS),
             ("requirements.txt", "-pytest-kernelperf==1\n+pytest-kernelperf @ https://evil", GUARD),
             ("uv.lock", None, GUARD),
             ("baselines/gfx1151-40cu/moe.json", "+x", BASELINES),

@@ -215,9 +215,10 @@ class TestTheRest:
 
     def test_strangers_text_stays_one_harmless_line(self) -> None:
         """A refusal goes into the job's log, where lines that begin with :: are commands."""
-        said = why_not("pull_request", fork("labeled", "x\n::stop-commands::y\x1b[31m"))
+        said = why_not("pull_request", fork("labeled", "x\n::stop-commands::y##[add-path]z\x1b[31m"))
         assert "\n" not in said
         assert "::" not in said
+        assert "##[" not in said, "which older runners took for one anywhere in a line"
         assert "\x1b" not in said
 
 

@@ -149,4 +149,4 @@ def _same(what: str, value: str | int, expected: str | int) -> None:
 def _quoted(value: str) -> str:
     """Strangers' text for a log: one line, short, no workflow commands."""
     shown = "".join(sign if sign.isascii() and sign.isprintable() else "?" for sign in value[:120])
-    return "'" + shown.replace("::", ":?") + "'"
+    return "'" + shown.replace("::", ":?").replace("##[", "#?[") + "'"
