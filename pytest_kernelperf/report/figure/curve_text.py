@@ -23,6 +23,8 @@ def draw_curve(rows: Sequence[CurveRow], columns: int, height: int, *, braille: 
         return ""
     canvas = Canvas(columns - LABEL - 3, height, braille=braille)
     x_of, y_of = _scale([_size(row.tokens) for row in rows]), _scale([row.time_us or 1.0 for row in timed], 0.04)
+    # Coarse cells cannot tell a dotted line from a whole one, nor two lines a few percent apart.
+    arms = [arm for arm in dict.fromkeys(row.arm for row in timed) if braille or arm == "head"]
     variants = list(dict.fromkeys(row.variant for row in rows))[: len(ascii_uppercase)]
     places = {
         id(row): (x_of(_size(row.tokens)) * (1 - 2 / canvas.columns), y_of(row.time_us))
@@ -30,7 +32,7 @@ def draw_curve(rows: Sequence[CurveRow], columns: int, height: int, *, braille: 
         if row.time_us is not None
     }
     for variant in variants:
-        for arm in dict.fromkeys(row.arm for row in timed):
+        for arm in arms:
             for mode in dict.fromkeys(row.mode for row in timed):
                 of = [row for row in timed if (row.variant, row.arm, row.mode) == (variant, arm, mode)]
                 of.sort(key=lambda row: row.tokens)
@@ -45,7 +47,7 @@ def draw_curve(rows: Sequence[CurveRow], columns: int, height: int, *, braille: 
              for place, line in enumerate(canvas.lines())]  # fmt: skip
     lines.append(f"{'us':>{LABEL}} └{_axis(rows, x_of, canvas.columns)}")
     lines.append(_sizes(rows, x_of, canvas.columns))
-    return "\n".join([*lines, *_key(rows, variants, columns)])
+    return "\n".join([*lines, *_key(rows, variants, arms, columns)])
 
 
 def _size(tokens: int) -> float:
@@ -116,11 +118,11 @@ def _sizes(rows: Sequence[CurveRow], x_of: _Scale, columns: int) -> str:
     return f"{'tokens':>{LABEL}} {''.join(line)[LABEL + 1 :]}".rstrip()
 
 
-def _key(rows: Sequence[CurveRow], variants: Sequence[str], columns: int) -> list[str]:
+def _key(rows: Sequence[CurveRow], variants: Sequence[str], arms: Sequence[str], columns: int) -> list[str]:
     """What letters and marks stand for, of those that are there."""
     parts = [f"{letter} {variant}" for letter, variant in zip(ascii_uppercase, variants, strict=False)]
     timed = [row for row in rows if row.time_us is not None]
-    others = [arm for arm in dict.fromkeys(row.arm for row in timed) if arm != "head"]
+    others = [arm for arm in arms if arm != "head"]
     parts += [f"{SEVERAL} several", *([f"dotted {' and '.join(others)}"] if others else [])]
     parts += [f"{STARVED} starved"] if any(row.starved for row in timed) else []
     parts += [f"{FAILS} fails"] if any(row.fails for row in timed) else []
