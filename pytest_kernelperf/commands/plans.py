@@ -17,6 +17,7 @@ from pytest_kernelperf.export.command import export_plans
 from pytest_kernelperf.pytest_process import terminable
 from pytest_kernelperf.report.telling import telling
 from pytest_kernelperf.settings import RUNTIMES
+from pytest_kernelperf.units import format_counted
 
 CHANGED = 3
 """Some case is not as it is in what was compared with."""
@@ -68,7 +69,9 @@ def plans(
         click.echo(strict_json.layout(said), nl=False)
     else:
         _tell(changes, against)
-        click.echo(f"{len(export.cases)} cases of {export.device_key or 'no device'} are in {output}")
+        cases = format_counted(len(export.cases), "case")
+        are = "is" if len(export.cases) == 1 else "are"
+        click.echo(f"{cases} of {export.device_key or 'no device'} {are} in {output}")
     sys.exit(CHANGED if changes else 0)
 
 

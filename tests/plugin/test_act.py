@@ -130,6 +130,7 @@ def test_main_and_its_queue_are_measured(repository: Repository, event: str) -> 
     run = repository.run(event, payload, repository.checkout(after), times=clock(head=12.0))
     assert run.jobs == {"hosted": "success", "box": "failure", "gate": "failure"}, run.text
     assert run.verdicts() == {"scaled": "regressed"}
+    assert run.run_file()["blame"]["parent_commit"] == before
 
 
 @pytest.mark.weekly
