@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -234,6 +235,19 @@ class TestDamage:
         (tmp_path / "event.json").write_bytes(text)
         with pytest.raises(Refusal, match="the payload is damaged"):
             read(tmp_path / "event.json", "the payload")
+
+    @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "loop"])
+    def test_what_is_no_file_is_refused_and_not_waited_for(self, kind: str, tmp_path: Path) -> None:
+        """A gate that hangs lets nobody in, and nobody else out."""
+        path = tmp_path / "event.json"
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to("/dev/zero" if kind == "device" else path)
+        with pytest.raises(Refusal, match=r"is no file|cannot be read"):
+            read(path, "the payload")
 
     def test_a_file_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
         """Nor one that is a folder, nor one without a name."""

@@ -239,6 +239,12 @@ class TestAfterAJob:
             end_worker(unit)
             assert runner.wait() == -signal.SIGKILL
 
+    def test_what_cannot_be_deleted_keeps_nothing_else_from_it(self, unit: Processes, tmp_path: Path) -> None:
+        """A folder that the job has shut, or made too long a name for: the supervisor deletes it, as root."""
+        (tmp_path / ".cache").mkdir()
+        assert completed({"HOME": str(tmp_path), "GITHUB_WORKSPACE": "/" + "x" * 5000}, unit) == 0
+        assert not (tmp_path / ".cache").exists()
+
     def test_files_that_the_next_job_could_read_are_deleted(self, unit: Processes, tmp_path: Path) -> None:
         """Checkout, tools, compilers' caches, start-up files. A link is deleted, what it points to is not."""
         kept = tmp_path / "kept"

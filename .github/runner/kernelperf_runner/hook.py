@@ -78,11 +78,12 @@ def completed(variables: Mapping[str, str], processes: Processes = HERE) -> int:
     if variables.get("HOME"):
         folders += [Path(variables["HOME"]) / name for name in LEFT_AT_HOME]
     for folder in folders:
-        if folder.is_dir() and not folder.is_symlink():
-            with suppress(RecursionError):  # nested deeper than that: the supervisor's to delete
+        # Nested deeper than Python recurses, or shut by the job: the supervisor's to delete.
+        with suppress(RecursionError, OSError):
+            if folder.is_dir() and not folder.is_symlink():
                 shutil.rmtree(folder, ignore_errors=True)
-        else:
-            folder.unlink(missing_ok=True)
+            else:
+                folder.unlink(missing_ok=True)
     return 0
 
 
