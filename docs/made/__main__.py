@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from made.apart import table
 from made.commands import sections
 from made.files import FILES, File
 from made.schema import schema_of, text_of
@@ -13,6 +14,7 @@ from made.table import tables_of
 DOCS = Path(__file__).parents[1]
 FORMATS = DOCS / "formats.md"
 COMMANDS = DOCS / "commands.md"
+WHY = DOCS / "why.md"
 
 
 def made() -> Iterator[tuple[Path, str]]:
@@ -28,6 +30,7 @@ def made() -> Iterator[tuple[Path, str]]:
         page = placed(page, file.name, _section(file, known))
     yield FORMATS, page
     yield COMMANDS, placed(COMMANDS.read_text(encoding="utf-8"), "commands", sections())
+    yield WHY, placed(WHY.read_text(encoding="utf-8"), "apart", table())
 
 
 def placed(page: str, name: str, text: str) -> str:
