@@ -79,3 +79,13 @@ def test_the_pictures_of_decisions_show_what_the_page_says(verdict: str) -> None
         assert decision.reason.changed(comparison, "the baseline") in page
     for ratio in comparison.per_process_ratio:
         assert decision.units.format_change(ratio) in drawn
+
+
+def test_the_curve_shows_what_the_baselines_hold() -> None:
+    """Its words come from the accepted times: which variant is the fastest where, and where curves cross."""
+    curve = pytest.importorskip("made.curve")
+    if not curve.FILE.exists():
+        pytest.skip("baselines/ is not beside these tests")
+    drawn = curve.PICTURE.read_text(encoding="utf-8")
+    assert curve.figure().title in drawn
+    assert "faster than fused_column_tiles from about 412 tokens" in curve.figure().description
