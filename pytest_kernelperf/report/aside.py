@@ -16,6 +16,9 @@ from pytest_kernelperf.report.view import view_of
 
 MOST_NAMES, MOST_LINES, MOST_FACT = 5, 20, 300
 
+NOT_SET = "None"
+"""A setting that its default stands for."""
+
 
 def not_shown_lines(shown: Sequence[tuple[Group, Record]], kernels: bool) -> Iterator[str]:
     """Yield who could not be measured and who has nothing to be compared with, a line each."""
@@ -36,6 +39,8 @@ def blame_lines(run: Run, commit: str) -> Iterator[str]:
     """Yield what a reviewer should know of the yardstick: edited, renamed, gone, accepted, what will be proposed."""
     if run.commit and commit and run.commit != commit:
         yield f"- ⚠️ The run file says that it measured {code(run.commit, 40)}, not this commit."
+    if run.scripted_clock:
+        yield "- ⚠️ **Nothing was timed**: the times come from a clock script, which is for tests."
     renamed = [record for record in run.records if record.renamed_from is not None]
     yield from _listed(
         [f"{_case(r.case)} was {_case(r.renamed_from)}" for r in renamed if r.renamed_from is not None],
@@ -86,12 +91,16 @@ def environment_lines(run: Run) -> Iterator[str]:
     yield f"- {inert(view_of(msgspec.structs.replace(run, records=(), curves=())).device, MOST_FACT)}"
     device = run.device
     power = f"{units.format_number(device.power_limit_w)} W" if device.power_limit_w is not None else ""
-    facts = [
+    known = [
         ("HIP", device.hip_version), ("driver", device.driver), ("compiler", device.compiler),
         ("firmware", device.firmware), ("clocks", device.clock_policy), ("power limit", power),
-        *sorted(run.environment.items()),
-        *((f"setting {name}", text) for name, text in sorted(run.settings.items())),
     ]  # fmt: skip
+    told = {text for _, text in known}
+    facts = [
+        *known,
+        *((name, text) for name, text in sorted(run.environment.items()) if text not in told),
+        *((f"setting {name}", text) for name, text in sorted(run.settings.items()) if text != NOT_SET),
+    ]
     yield from (f"- {inert(name, MOST_NAME)}: {inert(text, MOST_FACT)}" for name, text in facts if text)
     if run.drift is not None and not run.drift.moved and not run.drift.reason:
         yield f"- the machine: {units.describe_change(run.drift.change_ratio)} than when the baselines were stored"

@@ -34,6 +34,7 @@ MOST_CELL, MOST_REASON, SHOWN_SHA = 160, 600, 12
 
 _ACCEPTABLE = (change.SLOWS, change.CREEPS, change.OPEN)
 _TOLD_BY_TABLE = (change.FASTER, change.NEW)
+_TOLD_BY_CHANGE = ("slower", "slower_than_parent")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _BEFORE_UNIT = re.compile(r" (?=%|us\b|→)|(?<= to) |(?<=\(floor) |(?<=^[❌✅🆕]) |(?<=^[⚠☑]\ufe0f) ")
 
@@ -164,7 +165,7 @@ def _sentences(run: Run, shown: Sequence[tuple[change.Group, Record]], kernels: 
     """Yield a line for each case whose sentence says more than its row."""
     said = {record.decision.reason for group, record in shown if group is change.UNMEASURED}
     for group, record in shown:
-        by_row = group in _TOLD_BY_TABLE or (group is change.SLOWS and record.decision.code == "slower")
+        by_row = group in _TOLD_BY_TABLE or (group is change.SLOWS and record.decision.code in _TOLD_BY_CHANGE)
         beside = record.accepted is not None or (group is change.UNMEASURED and len(said) == 1)
         parent = record.parent.sentence if record.parent is not None and record.parent.state == "unplayable" else ""
         if by_row or beside or (not parent and is_told_by_opening(shown, record)):

@@ -8,7 +8,7 @@ from pathlib import Path
 import figures
 import msgspec
 import pytest
-from comment_states import HEAD, LINKS, SLOWER, STATES, case, compared, run, text_of
+from comment_states import DEVICE, HEAD, LINKS, SLOWER, STATES, case, compared, run, text_of
 from github_markdown import problems_of, tables_of
 
 from pytest_kernelperf.cli import main
@@ -174,6 +174,22 @@ class TestWhatItSays:
         assert "at 1 token added in b.json, 2.40 us\n" in text
         assert "at 1 token removed in b.json\n" in text
         assert "at 1 token (new): 2.30 us\n" in text
+
+    def test_a_fact_is_told_once_and_a_setting_where_it_is_set(self) -> None:
+        """The device's own facts are among those of the environment."""
+        facts = {"compiler": DEVICE.compiler, "hip_version": DEVICE.hip_version, "governor": "performance"}
+        found = msgspec.structs.replace(run(), environment=facts, settings={"blocks": "None", "mode": "graph"})
+        lines = [line for line in render_comment(found, LINKS).splitlines() if line.startswith("- ")]
+        assert [line for line in lines if str(DEVICE.compiler) in line] == [f"- compiler: {DEVICE.compiler}"]
+        assert [line for line in lines if str(DEVICE.hip_version) in line] == [f"- HIP: {DEVICE.hip_version}"]
+        assert "- governor: performance" in lines
+        assert [line for line in lines if line.startswith("- setting")] == ["- setting mode: graph"]
+
+    def test_played_times_are_said_to_be(self) -> None:
+        """Else a script that was left in a job's variables would pass for a measurement."""
+        text = render_comment(run(SLOWER, scripted_clock=True), LINKS)
+        assert "**Nothing was timed**" in text.partition("<details>")[0]
+        assert "Nothing was timed" not in text_of("regressed")
 
 
 class TestAnnotations:
