@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_kernelperf import __version__
+from pytest_kernelperf.baseline.exported import VERSION, Export, write_export
 from pytest_kernelperf.ci.against import Against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.errors import UsageError
@@ -135,9 +137,14 @@ def _plans(job: Job, tree: Path, file: Path, environment: Mapping[str, str], arg
         _say(f"kernelperf: the commit that is measured against has no {' and no '.join(named)}")
         return None
     command = [sys.executable, "-c", _COMMAND, "plans", "--output", str(file), "--runtime", job.runtime, *paths]
-    if _run(command, place, environment) or not file.is_file():
-        _say("kernelperf: the code that is measured against could not be exported: baselines alone are compared with")
-        return None
+    if (code := _run(command, place, environment)) or not file.is_file():
+        # Said in the run file and the comment as well: without the parent the change is judged by its own limits.
+        problem = (
+            f"kernelperf plans ended with exit code {code} on the commit that is measured against: see the job's log"
+        )
+        _say(f"kernelperf: {problem}; baselines alone are compared with")
+        commit = Git(tree).commit("HEAD")
+        write_export(file, Export(VERSION, commit, "", __version__, problems=(problem,)))
     return file
 
 

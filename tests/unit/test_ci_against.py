@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_kernelperf.baseline.exported import read_export
 from pytest_kernelperf.ci.against import Against, read_against
 from pytest_kernelperf.ci.checkout import Git
 from pytest_kernelperf.ci.job import Job, run_job
@@ -146,6 +147,8 @@ for argument in sys.argv:
     name, _, value = argument.partition("=")
     if name == "--kernelperf-baselines":
         (folder / "yardstick").write_text((pathlib.Path(value) / "who").read_text())
+    if name == "--kernelperf-parent":
+        (folder / "parent").write_bytes(pathlib.Path(value).read_bytes())
     if name == "--kernelperf-accept":
         (folder / "accepted").write_text(pathlib.Path(value).read_text())
     if name == "--kernelperf-out":
@@ -191,11 +194,16 @@ sys.exit(3 if what == "pytest" else 9 if what != "plans" else 0)
         assert rest.count(f"::{token}::") == 1
         assert rest.partition(f"::{token}::")[0].count("::error::from the kernel") == 1
 
-    def test_a_parent_without_plans_leaves_the_baselines(self, project: Path, played: Path) -> None:
-        """And the run goes on."""
+    def test_a_parent_without_plans_leaves_the_baselines_and_the_run_says_so(self, project: Path, played: Path) -> None:
+        """A log alone is read by nobody: the guard is given a file that holds nothing but the reason."""
         (played / "no-plans").touch()
         run_job(Job(project, played / "out"), Against("HEAD", "", "HEAD^1", "HEAD^1"), [])
-        assert not any(option.startswith("--kernelperf-parent=") for option in self.calls(played)[1])
+        assert any(option.startswith("--kernelperf-parent=") for option in self.calls(played)[1])
+        export = read_export(played / "parent")
+        assert export.commit == git(project, "rev-parse", "HEAD^1")
+        assert export.sentences == (
+            "kernelperf plans ended with exit code 0 on the commit that is measured against: see the job's log",
+        )
         assert (played / "yardstick").read_text() == "main"
 
     @pytest.mark.parametrize(

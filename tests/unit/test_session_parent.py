@@ -13,6 +13,7 @@ from guard_bench import Bench
 from scripted_workers import ScriptedWorkers
 
 from pytest_kernelperf.acceptance import Acceptance
+from pytest_kernelperf.baseline.exported import VERSION, Export
 from pytest_kernelperf.errors import UsageError, WorkerCrashed
 from pytest_kernelperf.kernel import Tolerance
 from pytest_kernelperf.model import AcceptanceUse, Comparison, LimitEdit, Record, Verdict
@@ -200,6 +201,17 @@ def test_what_of_the_parent_could_not_be_exported_is_said(bench: Bench) -> None:
     record = bench.check()
     assert (said(record), state(record)) == (("unchanged", "within_tolerance", False), "unplayable")
     assert any("it does not compile" in note for note in record.notes)
+
+
+def test_a_parent_of_which_nothing_is_known_leaves_the_baseline(bench: Bench) -> None:
+    """As where its export failed altogether: the reason is in each record."""
+    write(bench, "v2")
+    bench.parent = Export(VERSION, COMMIT, "", "", problems=("the export died",))
+    bench.workers.time_us = of_arms(head=10.7)
+    foreign(bench)
+    record = bench.check()
+    assert (said(record), state(record)) == (("regressed", "slower", True), "unplayable")
+    assert any("the export died" in note for note in record.notes)
 
 
 def test_plans_of_another_device_are_not_run(bench: Bench) -> None:
