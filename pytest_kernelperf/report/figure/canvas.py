@@ -31,13 +31,12 @@ class Canvas:
         self._before: dict[tuple[int, int], str] = {}
 
     def dot(self, x: float, y: float) -> None:
-        """Set the dot nearest to a place; outside of the canvas nothing is set."""
+        """Set the dot nearest to a place; what is outside of the canvas is never drawn."""
         wide, high = self.columns * self._fine[0], self.rows * self._fine[1]
         column, row = round(x * (wide - 1)), round((1 - y) * (high - 1))
-        if 0 <= column < wide and 0 <= row < high:
-            cell = (row // self._fine[1], column // self._fine[0])
-            self._dots[cell] = self._dots.get(cell, 0) | _BITS[row % self._fine[1]][column % self._fine[0]]
-            self._seen[cell] = self._seen.get(cell, 0) + 1
+        cell = (row // self._fine[1], column // self._fine[0])
+        self._dots[cell] = self._dots.get(cell, 0) | _BITS[row % self._fine[1]][column % self._fine[0]]
+        self._seen[cell] = self._seen.get(cell, 0) + 1
 
     def line(self, start: tuple[float, float], end: tuple[float, float], every: int = 1) -> None:
         """Set every n-th dot of a straight line."""

@@ -22,8 +22,9 @@ def draw_svg(figure: Figure, config: Config = LIGHT) -> str:
         UsageError: the extra ``report`` is not installed.
     """
     converter, spec, version = _prepared(figure)
-    drawn: str = converter.vegalite_to_svg(spec, vl_version=version, config=config, allowed_base_urls=[])
-    # Vega's renderer leaves the description out, and has a label for each of hundreds of points instead.
+    # Vega's renderer leaves the description out, and would have a label for each of hundreds of points instead.
+    bare = {**config, "aria": False}
+    drawn: str = converter.vegalite_to_svg(spec, vl_version=version, config=bare, allowed_base_urls=[])
     words = f"<title>{escape(figure.title)}</title><desc>{escape(figure.description)}</desc>"
     root, _, content = drawn.partition(">")
     return f'{root} role="img" aria-label={quoteattr(figure.description)}>{words}{content}'
