@@ -10,7 +10,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import CaseId, CodeObject, LaunchStep, Plan, SourceBundle
 from pytest_kernelperf.session.limits import limits_of
-from pytest_kernelperf.session.part import Machine, Progress, Workers
+from pytest_kernelperf.session.part import Machine, Progress, Workers, unheard
 from pytest_kernelperf.session.subject import Subject, SubjectSource, clocked_facts
 from pytest_kernelperf.settings import CaseSettings, Settings
 
@@ -25,9 +25,7 @@ class Exporter:
         progress: told which case is at what.
     """
 
-    def __init__(
-        self, settings: Settings, workers: Workers, machine: Machine, progress: Progress = lambda case, phase: None
-    ) -> None:
+    def __init__(self, settings: Settings, workers: Workers, machine: Machine, progress: Progress = unheard) -> None:
         self._settings = settings
         self._workers = workers
         self._machine = machine

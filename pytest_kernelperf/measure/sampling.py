@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from statistics import median
 
 import msgspec
 
@@ -18,7 +19,7 @@ from pytest_kernelperf.measure.noise import Patience, find_noise, find_ramp, ram
 from pytest_kernelperf.measure.order import order_arms
 from pytest_kernelperf.measure.policy import SampleCheck
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
-from pytest_kernelperf.measure.tools import GateTimedOut, Progress, Tools, Unusable, describe
+from pytest_kernelperf.measure.tools import GateTimedOut, Progress, Told, Tools, Unusable, describe
 from pytest_kernelperf.measure.warming import warm_up
 from pytest_kernelperf.model import Noise, NoiseKind, Sample
 from pytest_kernelperf.units import format_counted
@@ -141,7 +142,16 @@ def take_blocks(
         if again:
             waiting.extendleft(reversed(window))
         window, spent_us = [], 0.0
+        if tools.tell is not None:
+            tools.tell(how_far(request, taken, len(waiting)))
     return tuple(sample for block in sorted(taken) for sample in taken[block])
+
+
+def how_far(request: MeasureRequest, taken: dict[int, list[Sample]], waiting: int) -> Told:
+    """Say how many blocks are taken, and each arm's median so far."""
+    samples = [sample for block in taken.values() for sample in block]
+    medians = {arm.name: median(sample.time_us for sample in samples if sample.arm == arm.name) for arm in request.arms}
+    return Told(request.blocks - waiting, request.blocks, medians)
 
 
 def judge_window(

@@ -14,7 +14,7 @@ from pytest_kernelperf.measure.limits import LimitProbe, NoLimits
 from pytest_kernelperf.measure.policy import BatchSize
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.measure.stopwatch import Stopwatch
-from pytest_kernelperf.model import InvalidCode, Mode, Noise, Sample
+from pytest_kernelperf.model import Frozen, InvalidCode, Mode, Noise, Sample
 
 Array = npt.NDArray[Any]
 
@@ -36,12 +36,21 @@ class MeasuredBuffers(Protocol):
         """A copy of a buffer."""
 
 
+class Told(Frozen, frozen=True):
+    """How far a measurement is: blocks taken of all that were asked for, and each arm's median time in us so far."""
+
+    taken: int
+    blocks: int
+    median_us: dict[str, float]
+
+
 @dataclass(frozen=True)
 class Tools:
     """What a measurement works with.
 
     ``find_profilers`` names what distorts times; ``say`` is told what is being done, for the sentence should this
-    process die of it; ``rest`` waits so many seconds for a hot device.
+    process die of it; ``rest`` waits so many seconds for a hot device; ``tell``, if somebody watches, is told how far
+    it is, between two blocks, and returns when that has been shown: nothing is drawn while a batch is timed.
     """
 
     process: int
@@ -54,6 +63,7 @@ class Tools:
     warm_up_us: float
     limits: LimitProbe = field(default_factory=NoLimits)
     rest: Callable[[float], None] = time.sleep
+    tell: Callable[[Told], None] | None = None
 
 
 class Unusable(Exception):

@@ -79,8 +79,9 @@ class Active:
         return Checker(request.node, request.param, self._office)
 
     def pytest_sessionstart(self) -> None:
-        """Let SIGTERM end the run as Ctrl-C does."""
+        """Let SIGTERM end the run as Ctrl-C does; show where it is."""
         self._termination.begin()
+        self._display.begin()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Note which modules were collected."""
@@ -103,7 +104,6 @@ class Active:
         """Count what lies ahead."""
         self._office.count_cases(session.items)
         self._office.expect_curves(cases_of_curves(session.items))
-        self._display.begin()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Generator[None, object, object]:
@@ -141,6 +141,11 @@ class Active:
         self._display.after_case()
 
     @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell an xdist worker where progress is shown."""
+        self._display.begin_worker(node.workerinput)
+
+    @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object | None) -> None:
         """Collect what an xdist worker knows."""
         self._office.take_over(getattr(node, "workeroutput", {}))
@@ -157,5 +162,6 @@ class Active:
 
     def pytest_unconfigure(self) -> None:
         """Stop the workers even if the session ended early."""
+        self._display.end()
         self._termination.end()
         self._office.close()

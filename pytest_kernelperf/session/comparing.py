@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from pytest_kernelperf.baseline.entry import BaselineCase
 from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CodeObject, Comparison, DeviceFacts, Noise
+from pytest_kernelperf.session.parent import ARM as PARENT
 from pytest_kernelperf.session.parent import GATING, BesideParent
 from pytest_kernelperf.session.recording import Work
 from pytest_kernelperf.session.subject import Subject
@@ -87,8 +89,9 @@ class Comparing:
         look: Look | None = first_look(schedule, work.settings.processes if self._thorough else 1)
         while look is not None:
             self._start(look.processes)
-            self._timer.take(taken, timed, look)
-            self._note(work, taken, compare_taken(taken, "head", "baseline", policy, look, schedule))
+            so_far = partial(compare_taken, taken, "head", "baseline", policy, look, schedule)
+            self._timer.take(taken, timed, look, schedule.most, so_far)
+            self._note(work, taken, so_far())
             look = beside.next_look(work.evidence.comparison, taken, look)
         beside.note(work, taken)
         work.evidence = msgspec.structs.replace(
@@ -124,7 +127,8 @@ class Comparing:
         look: Look | None = first_look(schedule, work.settings.processes if self._thorough else 1)
         while look is not None:
             self._start(look.processes)
-            self._timer.take(taken, timed, look)
+            so_far = partial(compare_taken, taken, "head", PARENT, policy, look, schedule)
+            self._timer.take(taken, timed, look, schedule.most, so_far)
             self._note(work, taken, None)
             look = beside.next_look(None, taken, look)
         beside.note(work, taken)
@@ -150,8 +154,9 @@ class Comparing:
         look: Look | None = schedule.first
         while look is not None:
             self._start(look.processes)
-            self._timer.take(taken, timed, look)
-            found = compare_taken(taken, "head", arm, policy, look, schedule)
+            so_far = partial(compare_taken, taken, "head", arm, policy, look, schedule)
+            self._timer.take(taken, timed, look, schedule.most, so_far)
+            found = so_far()
             look = next_look(found, taken, look, schedule)
         work.evidence = msgspec.structs.replace(
             work.evidence,

@@ -24,7 +24,8 @@ from pytest_kernelperf.session.cache import cold_bytes
 from pytest_kernelperf.session.comparing import Comparing
 from pytest_kernelperf.session.new_limit import NewLimit
 from pytest_kernelperf.session.parent import Parent, compare_beside_parent
-from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers
+from pytest_kernelperf.session.part import Keep, Machine, Progress, Workers, unheard
+from pytest_kernelperf.session.progress import PREPARING
 from pytest_kernelperf.session.recording import (
     STORE_ANEW,
     Work,
@@ -42,6 +43,7 @@ from pytest_kernelperf.session.tracing import Tracer
 from pytest_kernelperf.session.yardstick import Yardstick
 from pytest_kernelperf.settings import CaseSettings, Settings
 from pytest_kernelperf.stats.mismatch import find_mismatch
+from pytest_kernelperf.units import format_counted
 
 # Once so many cases in a row were disturbed to the end, the next ones get one try: whoever it is has come to stay.
 BUSY_CASES = 3
@@ -69,7 +71,7 @@ class Guard:
         machine: Machine,
         store: BaselineStore,
         root_pid: int,
-        progress: Progress = lambda case, phase: None,
+        progress: Progress = unheard,
         sleep: Sleep = time.sleep,
         renames: Renames | None = None,
         parent: Export | None = None,
@@ -161,7 +163,7 @@ class Guard:
 
     def _prepare(self, work: Work) -> None:
         """Inputs, reference, plan and code; the machine is shared meanwhile."""
-        self._progress(work.spec.case, "preparing")
+        self._progress(work.spec.case, PREPARING)
         with self._machine.shared():
             # A worker's start is work too, so it waits while another guard times.
             if self._subjects is None:
@@ -350,6 +352,11 @@ class Guard:
         names = symbols_of(data, accepted.instruction_digests)
         return CodeObject(accepted.object_digest, data, {}, lowered_names=names)
 
+    def _start(self, case: CaseId, processes: int) -> None:
+        """Start what is not alive yet, which takes a second."""
+        self._progress(case, f"starting {format_counted(processes, 'process', 'processes')}")
+        self._workers.start(processes)
+
     def _comparing(self, work: Work) -> Comparing:
         cold = cold_bytes(work.settings.cache, self.facts, self.settings.last_level_bytes)
         say = partial(self._progress, work.spec.case)
@@ -358,7 +365,7 @@ class Guard:
             self.facts,
             lambda: self._workers.profilers,
             1 if self._busy_in_a_row >= BUSY_CASES else judge.TRIES,
-            self._workers.start,
+            partial(self._start, work.spec.case),
             thorough=(self.settings.full and not self.settings.sparing) or self.settings.update_reason is not None,
         )
 

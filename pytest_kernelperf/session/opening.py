@@ -54,6 +54,7 @@ def open_workers(
         limits=Limits(compile_s=limit_s, run_s=min(limit_s, RUN_LIMIT_S), measure_s=limit_s),
         clock_script=settings.clock_script,
         root_pid=root_pid,
+        watcher=progress,
     )
     machine = MachineLock(lock_path("machine"), command=command, on_wait=progress.wait, timeout_s=settings.wait_s)
     return pool, machine

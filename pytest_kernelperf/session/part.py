@@ -10,12 +10,23 @@ import numpy as np
 
 from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Plan, Record, SourceBundle
+from pytest_kernelperf.report.progress import Timing
 from pytest_kernelperf.session.timing import Measures
 from pytest_kernelperf.settings import CaseSettings
 from pytest_kernelperf.worker.array import InputSet
 
-Progress = Callable[[CaseId, str], None]
 Keep = Callable[[CodeObject, SourceBundle], None]
+
+
+class Progress(Protocol):
+    """Who is told which case is at what."""
+
+    def __call__(self, case: CaseId, phase: str, timing: Callable[[], Timing] | None = None) -> None:
+        """Note it; ``timing`` works out how far it is."""
+
+
+def unheard(case: CaseId, phase: str, timing: Callable[[], Timing] | None = None) -> None:
+    """Progress that nobody listens to."""
 
 
 class Workers(Measures, Protocol):

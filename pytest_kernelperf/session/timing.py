@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Protocol
 
 import msgspec
@@ -18,6 +19,8 @@ from pytest_kernelperf.errors import UsageError
 from pytest_kernelperf.judge import LOOKS, TRIES
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, Comparison, InvalidCode, Measurement, Mode, RuntimeName, StoredComparison
+from pytest_kernelperf.report.progress import Timing
+from pytest_kernelperf.session.so_far import HowFar, SoFar
 from pytest_kernelperf.settings import CaseSettings
 from pytest_kernelperf.stats.blocks import check_blocks
 from pytest_kernelperf.stats.comparison import compare, process_medians_us
@@ -41,6 +44,13 @@ BLOCKS_AT_ONCE = 58
 FURTHER_S = 60.0
 
 Sleep = Callable[[float], None]
+
+
+class Say(Protocol):
+    """Who is told what is timed."""
+
+    def __call__(self, phase: str, timing: Callable[[], Timing]) -> None:
+        """Note it; ``timing`` works out how far the case is."""
 
 
 class Measures(Protocol):
@@ -97,9 +107,7 @@ class Timed:
 class Timer:
     """Takes measurements in processes 0 to n - 1, each in turn. The caller holds the machine."""
 
-    def __init__(
-        self, pool: Measures, root_pid: int, sleep: Sleep, say: Callable[[str], None], cold_bytes: int = 0
-    ) -> None:
+    def __init__(self, pool: Measures, root_pid: int, sleep: Sleep, say: Say, cold_bytes: int = 0) -> None:
         """``cold_bytes``: as ``MeasureRequest`` has it, for all that this one takes."""
         self._pool = pool
         self._root_pid = root_pid
@@ -107,8 +115,14 @@ class Timer:
         self._say = say
         self._cold_bytes = cold_bytes
 
-    def take(self, taken: Taken, timed: Timed, look: Look) -> None:
-        """Take what is missing until ``look``'s processes have its blocks; a disturbed process is measured again."""
+    def take(
+        self, taken: Taken, timed: Timed, look: Look, most: Look | None = None, so_far: SoFar | None = None
+    ) -> None:
+        """Take what is missing until ``look``'s processes have its blocks; a disturbed process is measured again.
+
+        Only for who watches: ``most``, the last look that there may be, and what the samples say ``so_far``.
+        """
+        how_far = HowFar(look.blocks, (most or look).processes * (most or look).blocks, so_far)
         waiting = [process for process in range(look.processes) if taken.blocks_of(process) < look.blocks]
         for attempt in range(timed.tries):
             disturbed = bool(taken.contended_by)
@@ -116,17 +130,20 @@ class Timer:
             if attempt and disturbed:  # what spoils samples otherwise does not go away by waiting
                 self._sleep(PAUSES_S[min(attempt, len(PAUSES_S)) - 1])
             for process in tuple(waiting):
-                if self._take_process(taken, timed, look, process, attempt):
+                if self._take_process(taken, timed, look, process, attempt, how_far):
                     waiting.remove(process)
             if not waiting:
                 break
         taken.looks += 1
 
-    def _take_process(self, taken: Taken, timed: Timed, look: Look, process: int, attempt: int) -> bool:
+    def _take_process(
+        self, taken: Taken, timed: Timed, look: Look, process: int, attempt: int, how_far: HowFar
+    ) -> bool:
         """Take what a process lacks, a request at a time; return False where somebody disturbed one."""
         while (begun := taken.blocks_of(process)) < look.blocks:
             again = ", again" if attempt or begun else ""
-            self._say(f"timing, process {process + 1} of {look.processes}{again}")
+            timing = partial(how_far.timing, taken.measurements, begun)
+            self._say(f"timing, process {process + 1} of {look.processes}{again}", timing)
             request = self._request(taken, timed, look, process, attempt)
             measurement = self._pool.measure(process, request, timed.inputs)
             if measurement.contended_by or measurement.invalid:

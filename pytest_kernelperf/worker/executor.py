@@ -24,7 +24,7 @@ from pytest_kernelperf.measure.procedure import measure
 from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.measure.script import ScriptedActivity, ScriptedLimits, ScriptedStopwatch, read_script
 from pytest_kernelperf.measure.stopwatch import Stopwatch
-from pytest_kernelperf.measure.tools import Tools
+from pytest_kernelperf.measure.tools import Told, Tools
 from pytest_kernelperf.measure.untraced import find_profilers
 from pytest_kernelperf.model import CodeObject, FillStep, LaunchStep, Plan, RuntimeName, Step
 from pytest_kernelperf.runtime import gate, kfd, nvml
@@ -68,14 +68,17 @@ class CodeMissing(Exception):
 class Executor:
     """Answers the requests of one worker on one device. All methods raise ``DeviceError`` if a HIP call fails."""
 
-    def __init__(self, device: Device, hello: Hello, say: Callable[[str], None]) -> None:
-        """``say`` is told each step, for the sentence should the process die of it."""
+    def __init__(
+        self, device: Device, hello: Hello, say: Callable[[str], None], tell: Callable[[Told], None] | None = None
+    ) -> None:
+        """``say`` is told each step, for the sentence should the process die of it; ``tell`` as tools have it."""
         self._device = device
         self._process = hello.process
         # Code is loaded in another order in each process, where the driver gives all of them the same addresses.
         self._placing = random.Random(f"{hello.process}/{os.getpid()}")
         self._script = read_script(Path(hello.clock_script)) if hello.clock_script else None
         self._say = say
+        self._tell = tell
         self._modules: dict[str, Module] = {}
         self._loop: Loop | None = None
         self._inputs_digest = ""
@@ -154,6 +157,7 @@ class Executor:
                     ),
                     warm_up_us=warm_up_us,
                     limits=self._limits(request),
+                    tell=self._tell if message.tell else None,
                 ),
             )
         finally:

@@ -1,6 +1,7 @@
 """What the parent and a worker say to each other, and how it crosses the socket.
 
-One request, one reply, in turn. A message is a header (length of the body in bytes, number of file descriptors that
+One request, one reply, in turn; only a measurement that is watched says in between how far it is, and waits for a
+moment until that is shown. A message is a header (length of the body in bytes, number of file descriptors that
 come with it), then the body: a tagged record as MessagePack, decoded strictly on both sides. Requests are
 self-contained, since the worker that gets one may have just been started; only the bytes of a code object that a
 worker was sent before are left out (it answers ``NeedCode`` should it no longer have them). Arrays do not travel
@@ -20,6 +21,7 @@ import msgspec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.machine import Machine, Reading
 from pytest_kernelperf.measure.request import MeasureRequest
+from pytest_kernelperf.measure.tools import Told
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Frozen, Measurement, Plan, SourceBundle
 from pytest_kernelperf.worker.array import Layout
 
@@ -80,10 +82,17 @@ class RunOnce(Frozen, frozen=True, tag="run"):
 
 
 class Measure(Frozen, frozen=True, tag="measure"):
-    """Take samples."""
+    """Take samples; ``tell``: say from time to time how far it is (``HowFar``), and wait until that is shown."""
 
     request: MeasureRequest
     inputs: SharedInputs
+    tell: bool = False
+
+
+class GoOn(Frozen, frozen=True, tag="go_on"):
+    """``HowFar`` number so-and-so has been shown. No request: it may come late, and nothing answers it."""
+
+    number: int
 
 
 class Look(Frozen, frozen=True, tag="look"):
@@ -102,7 +111,7 @@ class Examine(Frozen, frozen=True, tag="examine"):
     root_pid: int
 
 
-Request = Hello | Compile | RunOnce | Measure | Look | Examine
+Request = Hello | Compile | RunOnce | Measure | GoOn | Look | Examine
 
 
 # --- replies ----------------------------------------------------------------------------------
@@ -135,6 +144,13 @@ class Measured(Frozen, frozen=True, tag="measured"):
     profilers: tuple[str, ...]
 
 
+class HowFar(Frozen, frozen=True, tag="how_far"):
+    """Comes before ``Measured``, between two blocks, where ``Measure.tell`` asks for it."""
+
+    number: int
+    told: Told
+
+
 class Seen(Frozen, frozen=True, tag="seen"):
     """Answer to ``Look``."""
 
@@ -161,7 +177,7 @@ class Failure(Frozen, frozen=True, tag="failure"):
     log: str = ""
 
 
-Reply = Ready | Compiled | Outputs | Measured | Seen | Examined | NeedCode | Failure
+Reply = Ready | Compiled | Outputs | Measured | HowFar | Seen | Examined | NeedCode | Failure
 
 _ENCODER = msgspec.msgpack.Encoder()
 _REQUESTS: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)

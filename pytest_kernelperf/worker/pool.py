@@ -12,8 +12,6 @@ from typing import TypeVar
 import msgspec
 
 from pytest_kernelperf.errors import (
-    CompileError,
-    DeviceError,
     KernelperfError,
     RuntimeUnavailable,
     UsageError,
@@ -22,6 +20,7 @@ from pytest_kernelperf.errors import (
 from pytest_kernelperf.measure.request import MeasureRequest
 from pytest_kernelperf.model import CaseId, CodeObject, DeviceFacts, Frozen, Measurement, Plan, SourceBundle
 from pytest_kernelperf.worker.array import Array, InputSet, map_arrays
+from pytest_kernelperf.worker.exchange import Watcher, close_all, error_of, exchange, without_code
 from pytest_kernelperf.worker.message import (
     Compile,
     Compiled,
@@ -36,8 +35,6 @@ from pytest_kernelperf.worker.message import (
     Request,
     RunOnce,
     SharedInputs,
-    decode_reply,
-    encode,
 )
 from pytest_kernelperf.worker.process import WorkerProcess
 
@@ -83,6 +80,7 @@ class WorkerPool:
         limits: Limits = DEFAULT_LIMITS,
         clock_script: Path | None = None,
         root_pid: int | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """Prepare; nothing is started yet.
 
@@ -91,11 +89,13 @@ class WorkerPool:
             limits: how long each kind of request may take.
             clock_script: a JSON file of scripted times (``measure.script``), to test the guard itself.
             root_pid: the process whose tree is ours when activity is judged; None: this process.
+            watcher: follows measurements.
         """
         self._runtime = runtime
         self._limits = limits
         self._clock_script = str(clock_script.resolve()) if clock_script else None
         self._root_pid = root_pid or os.getpid()
+        self._watcher = watcher
         self._slots: dict[int, _Slot] = {}
         self._facts: DeviceFacts | None = None
         self._profilers: dict[str, None] = {}
@@ -162,7 +162,7 @@ class WorkerPool:
             self._note(answer.profilers)
             return map_arrays(answer.layout, descriptors[0])
         finally:
-            _close_all(descriptors)
+            close_all(descriptors)
 
     def measure(self, process: int, request: MeasureRequest, inputs: InputSet) -> Measurement:
         """Take the request's samples in process ``process``.
@@ -172,7 +172,8 @@ class WorkerPool:
         caller, as is holding the machine (``measure.lock``). Raises ``DeviceError``.
         """
         rooted = msgspec.structs.replace(request, root_pid=request.root_pid or self._root_pid)
-        message = Measure(rooted, SharedInputs(inputs.layout, inputs.digest))
+        watched = self._watcher is not None and self._watcher.watched
+        message = Measure(rooted, SharedInputs(inputs.layout, inputs.digest), watched)
         limit_s = self._limits.measure_s + request.longest_dwell_s
         reply, _ = self._ask(process, message, limit_s, str(request.case), inputs)
         answer = _expect(reply, Measured)
@@ -213,17 +214,17 @@ class WorkerPool:
         descriptors = (inputs.fd,) if inputs else ()
         with slot.lock:
             worker = self._start(slot)
-            lean, digests = _without_code(request, slot.sent)
-            reply, received = _exchange(worker, lean, descriptors, limit_s, subject)
+            lean, digests = without_code(request, slot.sent)
+            reply, received = exchange(worker, lean, descriptors, limit_s, subject, self._watcher)
             if isinstance(reply, NeedCode):
-                reply, received = _exchange(worker, request, descriptors, limit_s, subject)
+                reply, received = exchange(worker, request, descriptors, limit_s, subject, self._watcher)
             slot.sent |= digests
             if isinstance(reply, Failure):
-                _close_all(received)
+                close_all(received)
                 if reply.kind in {"device", "internal"}:
                     # A failed HIP call may leave the context unusable; the next request gets a fresh one.
                     worker.kill()
-                raise _error_of(reply, subject)
+                raise error_of(reply, subject)
             return reply, received
 
     def _slot(self, process: int) -> _Slot:
@@ -237,7 +238,7 @@ class WorkerPool:
         slot.worker, slot.sent = WorkerProcess(), set()
         hello = Hello(self._runtime, slot.process, self._clock_script, ahead)
         try:
-            reply, _ = _exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
+            reply, _ = exchange(slot.worker, hello, (), self._limits.start_s, "no device worker can start")
             if isinstance(reply, Failure):
                 raise UsageError(reply.sentence) if reply.kind == "usage" else RuntimeUnavailable(reply.sentence)
             answer = _expect(reply, Ready)
@@ -265,55 +266,7 @@ class WorkerPool:
         self._profilers.update(dict.fromkeys(profilers))
 
 
-def _exchange(
-    worker: WorkerProcess, request: Request, descriptors: tuple[int, ...], limit_s: float, subject: str
-) -> tuple[Reply, list[int]]:
-    body, received = worker.ask(encode(request), descriptors, limit_s, subject)
-    try:
-        return decode_reply(body), received
-    except KernelperfError:
-        _close_all(received)
-        worker.kill()
-        raise
-
-
-def _without_code(request: Request, sent: set[str]) -> tuple[Request, set[str]]:
-    """Leave out the bytes of code objects that the worker was sent before; return the digests it then has."""
-
-    def lean(code: CodeObject) -> CodeObject:
-        data = b"" if code.digest in sent else code.data
-        return msgspec.structs.replace(code, data=data, kernels={}, log="")
-
-    if isinstance(request, RunOnce):
-        return msgspec.structs.replace(request, code=lean(request.code)), {request.code.digest}
-    if isinstance(request, Measure):
-        arms = tuple(msgspec.structs.replace(arm, code=lean(arm.code)) for arm in request.request.arms)
-        bare = msgspec.structs.replace(request.request, arms=arms)
-        return msgspec.structs.replace(request, request=bare), {arm.code.digest for arm in arms}
-    return request, set()
-
-
-def _error_of(failure: Failure, subject: str) -> KernelperfError:
-    # The subject ends with the file that is compiled; a sentence that begins with it goes on behind it.
-    rest = failure.sentence.removeprefix(subject.rpartition(", ")[2])
-    sentence = f"{subject}: {rest}" if rest == failure.sentence else f"{subject}{rest}"
-    if failure.kind == "compile":
-        return CompileError(sentence, failure.log)
-    if failure.kind == "unavailable":
-        return RuntimeUnavailable(failure.sentence)
-    if failure.kind == "usage":
-        return UsageError(sentence)
-    if failure.kind == "device":
-        return DeviceError(sentence)
-    return KernelperfError(sentence)
-
-
 def _expect(reply: Reply, kind: type[_R]) -> _R:
     if not isinstance(reply, kind):
         raise KernelperfError(f"a device worker answered {type(reply).__name__} where {kind.__name__} was expected")
     return reply
-
-
-def _close_all(descriptors: list[int]) -> None:
-    for descriptor in descriptors:
-        os.close(descriptor)

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest_kernelperf
@@ -91,10 +92,18 @@ class WorkerProcess:
         """Whether it is dead although nobody asked it anything: killed for memory, perhaps."""
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
-    def ask(self, body: bytes, descriptors: tuple[int, ...], limit_s: float, subject: str) -> tuple[bytes, list[int]]:
+    def ask(
+        self,
+        body: bytes,
+        descriptors: tuple[int, ...],
+        limit_s: float,
+        subject: str,
+        aside: Callable[[bytes], bytes | None] | None = None,
+    ) -> tuple[bytes, list[int]]:
         """Send a request and return the reply's body and descriptors.
 
-        ``subject`` begins the sentence of an error. Whatever goes wrong, the worker is dead afterwards.
+        ``subject`` begins the sentence of an error. ``aside`` is given each message's body, and returns what to send
+        back where it is not the reply yet. Whatever goes wrong, the worker is dead afterwards.
 
         Raises:
             WorkerCrashed: it died.
@@ -104,11 +113,10 @@ class WorkerProcess:
         try:
             self._connection.settimeout(limit_s)
             send(self._connection, body, descriptors)
-            while (reply := self._receiver.take()) is None:
-                remaining = deadline - time.monotonic()
-                if remaining <= 0:
-                    raise TimeoutError
-                self._wait(remaining)
+            reply = self._receive(deadline)
+            while aside is not None and (answer := aside(reply[0])) is not None:
+                send(self._connection, answer)
+                reply = self._receive(deadline)
         except ConnectionClosed:
             step = self.board.read()
             how = self._bury()
@@ -147,6 +155,14 @@ class WorkerProcess:
         os.close(self._life_write)
         os.close(self._output)
         return dead
+
+    def _receive(self, deadline: float) -> tuple[bytes, list[int]]:
+        while (message := self._receiver.take()) is None:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError
+            self._wait(remaining)
+        return message
 
     def _wait(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(timeout_s):

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pytest_kernelperf.errors import CompileError, DeviceError, KernelperfError, RuntimeUnavailable, UsageError
+from pytest_kernelperf.measure.tools import Told
 from pytest_kernelperf.runtime.hip import Device
 from pytest_kernelperf.runtime.library import choose
 from pytest_kernelperf.runtime.survey import read_machine
@@ -26,6 +27,7 @@ from pytest_kernelperf.worker.message import (
     ConnectionClosed,
     Examine,
     Failure,
+    GoOn,
     Hello,
     Look,
     NeedCode,
@@ -38,6 +40,7 @@ from pytest_kernelperf.worker.message import (
     encode,
     send,
 )
+from pytest_kernelperf.worker.telling import Teller
 
 
 def main(arguments: list[str]) -> int:
@@ -82,13 +85,14 @@ def start_guardian(life_fd: int) -> None:
 def serve(connection: socket.socket, say: Callable[[str], None]) -> None:
     """Answer requests one after the other until ``ConnectionClosed``."""
     receiver = Receiver(connection)
-    service = Service(say)
+    service = Service(say, Teller(connection, receiver))
     while True:
         body, descriptors = receiver.receive()
         try:
             reply, own = answer(service, body, descriptors)
             try:
-                send(connection, encode(reply), own)
+                if reply is not None:
+                    send(connection, encode(reply), own)
             finally:
                 for fd in own:
                     os.close(fd)
@@ -98,8 +102,8 @@ def serve(connection: socket.socket, say: Callable[[str], None]) -> None:
         say("")
 
 
-def answer(service: Service, body: bytes, descriptors: list[int]) -> tuple[Reply, tuple[int, ...]]:
-    """Do what a request asks; every failure becomes a reply."""
+def answer(service: Service, body: bytes, descriptors: list[int]) -> tuple[Reply | None, tuple[int, ...]]:
+    """Do what a request asks; every failure becomes a reply. None: nobody waits for one."""
     try:
         return service.do(decode_request(body), descriptors[0] if descriptors else -1)
     except CodeMissing as missing:
@@ -112,6 +116,8 @@ def answer(service: Service, body: bytes, descriptors: list[int]) -> tuple[Reply
         return Failure("device", str(error)), ()
     except UsageError as error:
         return Failure("usage", str(error)), ()
+    except ConnectionClosed:
+        raise
     except KernelperfError as error:
         return Failure("internal", str(error)), ()
     except Exception as error:  # a bug of ours must not look like a crash of the kernel
@@ -121,16 +127,21 @@ def answer(service: Service, body: bytes, descriptors: list[int]) -> tuple[Reply
 class Service:
     """Opens the device on ``Hello`` and passes the other requests on."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
+    def __init__(self, say: Callable[[str], None], tell: Callable[[Told], None]) -> None:
         self._say = say
+        self._tell = tell
         self._executor: Executor | None = None
 
-    def do(self, request: Request, fd: int) -> tuple[Reply, tuple[int, ...]]:
+    def do(self, request: Request, fd: int) -> tuple[Reply | None, tuple[int, ...]]:
         """Answer one request; ``fd`` holds its inputs."""
+        if isinstance(request, GoOn):
+            return None, ()
         if isinstance(request, Hello):
             self._say(f"opening the HIP runtime ({request.runtime})")
             device = Device(choose(request.runtime))
-            self._executor = Executor(device.__enter__(), request, self._say)  # for as long as this process lives
+            self._executor = Executor(
+                device.__enter__(), request, self._say, self._tell
+            )  # for as long as this process lives
             if request.ahead:
                 self._executor.set_up()
             return self._executor.greet(), ()

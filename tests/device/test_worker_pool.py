@@ -26,6 +26,7 @@ from pytest_kernelperf.errors import (
     WorkerHung,
 )
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
+from pytest_kernelperf.measure.tools import Told
 from pytest_kernelperf.model import (
     BufferArgument,
     CaseId,
@@ -216,6 +217,49 @@ def test_samples_of_two_arms_come_in_complete_blocks(pool: WorkerPool, code: Cod
         )
         assert all(s.time_us > 0 for s in measured.samples)
         assert 1 <= measured.rounds <= 2000
+
+
+class Onlooker:
+    """Follows a measurement, and looks at what the worker does meanwhile."""
+
+    watched = True
+
+    def __init__(self) -> None:
+        self.pool: WorkerPool | None = None
+        self.told: list[Told] = []
+        self.busy_ns: list[int] = []
+
+    def follow(self, told: Told) -> None:
+        """Take a moment for drawing; note the time on a core that the worker's threads have had in it."""
+        self.told.append(told)
+        assert self.pool is not None
+        (pid,) = self.pool.pids
+        before = _time_on_core_ns(pid)
+        time.sleep(0.02)
+        self.busy_ns.append(_time_on_core_ns(pid) - before)
+
+
+def _time_on_core_ns(pid: int) -> int:
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in Path(f"/proc/{pid}/task").iterdir())
+
+
+def test_while_somebody_draws_the_worker_times_nothing(
+    code: CodeObject, inputs: InputSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is told of every window; while it is shown, the worker's threads sleep: a batch would keep them busy."""
+    looking = Onlooker()
+    arms = (Arm("head", code, Plan((ADD_ONE,))), Arm("baseline", code, Plan((ADD_ONE,))))
+    request = MeasureRequest(CASE, "loop", arms, 40, seed=1, target_us=10_000.0, max_rounds=20_000, root_pid=EVERYBODY)
+    with WorkerPool("cpu", limits=PATIENT, watcher=looking) as workers:
+        looking.pool = workers
+        measurement = workers.measure(0, request, inputs)
+        assert measurement.invalid == ""
+    assert [told.taken for told in looking.told] == sorted({told.taken for told in looking.told})
+    assert looking.told[-1].taken == looking.told[-1].blocks == 40
+    assert len(looking.told) >= 2
+    assert set(looking.told[0].median_us) == {"head", "baseline"}
+    # Going to sleep may take a part of the first moment, and a stranger may hold the core of one that wants to.
+    assert sorted(looking.busy_ns)[len(looking.busy_ns) // 2] < 500_000
 
 
 def test_a_plan_that_overflows_when_repeated_is_repeated_less_often(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 from traced_cases import dense_record, pair_record
 
 from pytest_kernelperf import strict_json
@@ -11,7 +12,7 @@ from pytest_kernelperf.baseline import format as baseline_format
 from pytest_kernelperf.baseline.update import Acceptance, update
 from pytest_kernelperf.model import DeviceFacts, Record, Run
 from pytest_kernelperf.report.detail import failure_text, render_details
-from pytest_kernelperf.report.progress import Progress, render_progress
+from pytest_kernelperf.report.progress import Estimate, Progress, Timing, render_progress
 from pytest_kernelperf.report.table import render_tables
 from pytest_kernelperf.report.terminal import render_run
 from pytest_kernelperf.report.timeline import render_timeline
@@ -53,13 +54,22 @@ def test_a_failing_tests_message_reads_as_it_did(sample_run: Run, golden: Golden
 
 
 def test_progress_reads_as_it_did(golden: Golden) -> None:
-    """Claim: one line says how far, which case, which phase, how long and how long left."""
+    """Claim: one line says how far, which case, which phase, what so far, how long; the narrower, the less of it."""
     steps = (
         Progress(0, 16, "moe_add_inject separate at 1 token", "compiling", 0.4),
         Progress(3, 16, "moe_add_inject fused_one_block_per_token at 7 tokens", "blocks 12 of 30", 14.2),
         Progress(15, 16, "moe_add_inject fused_column_tiles_64 at 512 tokens", "", 3725.0),
     )
-    golden("progress.txt", "".join(f"{render_progress(step)}\n" for step in steps))
+    lines = [render_progress(step) for step in steps]
+    estimate = Estimate(2.26, "baseline", 1.0226, 1.019, 1.026, "regressed")
+    timing = Timing(12, 29, 29, 464, estimate)
+    case, phase = "moe_add_inject fused_column_tiles at 7 tokens", "timing, process 2 of 3"
+    step = Progress(3, 16, case, phase, 14.2, timing, 9.0)
+    widths = (240, 200, 160, 132, 119, 100, 79, 60, 40, 20, 8, 1, 0)
+    lines += [f"{width:3} {render_progress(step, width)}" for width in widths]
+    alone = msgspec.structs.replace(timing, estimate=Estimate(2.26))
+    lines.append(render_progress(msgspec.structs.replace(step, timing=alone), 160))
+    golden("progress.txt", "".join(f"{line}\n" for line in lines))
 
 
 def test_a_timeline_is_drawn_as_it_was(sample_run: Run, golden: Golden) -> None:

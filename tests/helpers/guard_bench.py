@@ -19,6 +19,7 @@ from pytest_kernelperf.export.exporter import Exporter
 from pytest_kernelperf.model import Record
 from pytest_kernelperf.session.ending import Shelf, build_run, end_run
 from pytest_kernelperf.session.guard import Guard
+from pytest_kernelperf.session.part import Progress, unheard
 from pytest_kernelperf.settings import CaseSettings, Settings
 
 SOURCE = "kernel double_kernel v1\nkernel other_kernel v1\n"
@@ -38,6 +39,7 @@ class Bench:
         self.slept: list[float] = []
         self.grid = 4
         self.parent: Export | None = None
+        self.progress: Progress = unheard
         self.kernel = self._kernel()
 
     def _kernel(self) -> Kernel:
@@ -66,7 +68,8 @@ class Bench:
     def guard(self) -> Guard:
         """Return a guard over the bench's parts."""
         store = BaselineStore(self.settings.baselines)
-        return Guard(self.settings, self.workers, self.machine, store, 1, sleep=self.slept.append, parent=self.parent)
+        parts = (self.settings, self.workers, self.machine, store, 1, self.progress, self.slept.append)
+        return Guard(*parts, parent=self.parent)
 
     def export(self, *names: str, commit: str = "", settings: CaseSettings | None = None) -> Export:
         """Export variants as ``kernelperf plans`` does; all where none is named."""

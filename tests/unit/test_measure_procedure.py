@@ -16,7 +16,7 @@ from pytest_kernelperf.measure.policy import BatchSize
 from pytest_kernelperf.measure.procedure import measure
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.measure.stopwatch import Timing
-from pytest_kernelperf.measure.tools import Tools
+from pytest_kernelperf.measure.tools import Told, Tools
 from pytest_kernelperf.model import CaseId, CodeObject, LaunchStep, Mode, Plan
 
 
@@ -151,6 +151,32 @@ def test_every_block_samples_every_arm_once_on_restored_buffers() -> None:
     assert [s.place for s in result.samples] == [0, 1] * 4
     assert not any(dirty for *_, dirty in samples_of(clock))
     assert (result.process, result.mode, result.seed, result.invalid) == (2, "graph", 5, "")
+
+
+def test_how_far_it_is_is_told_between_windows_and_only_if_somebody_watches() -> None:
+    """Blocks and medians so far, never while a window is open; a disturbed window's blocks are still to come."""
+    order: list[str] = []
+    told: list[Told] = []
+
+    class Windows(Probe):
+        def start(self) -> None:
+            order.append("open")
+
+        def stop(self) -> Activity:
+            order.append("closed")
+            return super().stop()
+
+    def tell(one: Told) -> None:
+        told.append(one)
+        order.append("told")
+
+    disturbed = [Activity(1.0), Activity(1.0, contended_by="pid 7 (ffmpeg)")]
+    request = msgspec.structs.replace(REQUEST, blocks=3)
+    measure(request, tools_of(Clock(Buffers(), spent_us=150_000.0), probe=Windows(disturbed), tell=tell))
+    assert [(one.taken, one.blocks) for one in told] == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert told[-1].median_us == {"head": 10.0, "baseline": 10.0}
+    assert order == ["open", "closed", *["open", "closed", "told"] * 4]
+    assert measure(request, tools_of(Clock(Buffers()))).samples
 
 
 def test_only_what_is_written_is_restored() -> None:

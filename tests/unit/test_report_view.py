@@ -234,15 +234,34 @@ def test_progress_fits_its_width_and_estimates_from_what_is_done() -> None:
 )
 def test_progress_is_quiet_where_nobody_watches(terminal: bool, environment: dict[str, str]) -> None:
     """Claim: logs are not filled with progress."""
-    assert not ProgressPolicy(terminal, environment).shows(Progress(0, 1, "a", "", 0.0))
+    assert not ProgressPolicy(terminal, {"TERM": "xterm", **environment}).shows(0.0)
 
 
-def test_progress_is_drawn_when_the_case_changes_and_else_rarely() -> None:
+def test_progress_is_quiet_where_fewer_words_are_asked_for_or_no_cursor_can_move() -> None:
+    """Claim: -q, and a terminal that is none; colours it has none, so NO_COLOR changes nothing."""
+    assert not ProgressPolicy(True, {"TERM": "xterm"}, verbosity=-1).shows(0.0)
+    assert not ProgressPolicy(True, {}).shows(0.0)
+    assert not ProgressPolicy(True, {"TERM": "unknown"}).shows(0.0)
+    assert ProgressPolicy(True, {"TERM": "xterm", "NO_COLOR": "1", "CI": ""}, verbosity=2).shows(0.0)
+
+
+def test_progress_is_drawn_at_once_and_ten_times_in_any_second() -> None:
     """Claim: phases may change a thousand times a second, the terminal does not."""
-    policy = ProgressPolicy(True, {"TERM": "xterm", "CI": ""})
-    moments = [("a", 0.0), ("a", 0.01), ("a", 0.09), ("a", 0.11), ("a", 0.15), ("b", 0.16), ("b", 0.17)]
-    shown = [policy.shows(Progress(0, 2, case, "blocks", elapsed_s)) for case, elapsed_s in moments]
-    assert shown == [True, False, False, True, False, True, False]
+    policy = ProgressPolicy(True, {"TERM": "xterm"})
+    shown = [millisecond for millisecond in range(5000) if policy.shows(millisecond / 1000)]
+    assert shown[:11] == [*range(10), 1000]
+    assert all(later - sooner >= 1000 for sooner, later in zip(shown, shown[10:], strict=False))
+
+
+def test_no_name_can_repaint_the_terminal_or_pass_its_edge() -> None:
+    """Claim: control characters are replaced; wide characters count twice."""
+    hostile = Progress(0, 1, "a\x1b[2J\nb\u202e", "timing\r\x07", 1.0)
+    assert render_progress(hostile) == "[1/1] a?[2J b?: timing??, 1 s"
+    wide = Progress(0, 1, "核" * 60, "timing", 1.0)
+    for width in range(8, 200):
+        line = render_progress(wide, width)
+        assert sum(2 if character == "核" else 1 for character in line) <= width
+    assert render_progress(wide, 40) == "[1/1] " + "核" * 7 + "…" + "核" * 3 + ": timing, 1 s"
 
 
 def test_what_would_have_been_caught_is_said_only_where_no_change_was_found() -> None:
