@@ -243,6 +243,14 @@ class TestVetting:
         github.labels = ["self-hosted"]
         assert len(waiting(github, rules())) == 1
 
+    @pytest.mark.parametrize("labels", [None, "perf", [{"name": "perf"}], {"perf": 1}, [1]])
+    def test_a_job_whose_labels_cannot_be_read_is_not_taken_for_anothers(self, labels: Any) -> None:
+        """It might be one for this box that may not run."""
+        github = GitHub(of_a_fork(1))
+        github.labels = labels
+        with pytest.raises(Unreachable, match="not as documented"):
+            waiting(github, rules())
+
 
 class TestAJob:
     """From its runner's registration to the empty box."""

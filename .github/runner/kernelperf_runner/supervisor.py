@@ -75,8 +75,10 @@ def waiting(github: GitHub, rules: Rules) -> tuple[Waiting, ...]:
 
 def _ours(job: Mapping[str, Any], rules: Rules) -> bool:
     """Whether GitHub would give a job to this box: all labels that it wants are ours."""
-    labels = [str(label).lower() for label in job.get("labels") or []]
-    return bool(labels) and set(labels) <= {label.lower() for label in rules.labels}
+    labels = job.get("labels")
+    if not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
+        raise Unreachable("GitHub's answer about a job's labels is not as documented: whose job it is cannot be told")
+    return bool(labels) and {label.lower() for label in labels} <= {label.lower() for label in rules.labels}
 
 
 def _vetted(number: int, run: Mapping[str, Any], github: GitHub, rules: Rules) -> Waiting:
