@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +223,59 @@ class TestTheRest:
         assert "::" not in said
         assert "##[" not in said, "which older runners took for one anywhere in a line"
         assert "\x1b" not in said
+
+
+ODD = (
+    None,
+    True,
+    0,
+    -1,
+    1e308,
+    "",
+    "labeled",
+    "approver",
+    f"perf-ok:{HEAD}",
+    "\ud800",
+    [],
+    {},
+    [{"name": f"perf-ok:{HEAD}"}],
+)
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a payload."""
+    for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+        yield (*path, key)
+        yield from places(value[key], (*path, key))
+
+
+@pytest.mark.parametrize(
+    ("payload", "lets_in"),
+    [
+        (fork(), set()),
+        (fork("labeled", "bug"), set()),
+        (fork("labeled", f"perf-ok:{'b' * 40}"), set()),
+        (fork("labeled", f"perf-ok:{HEAD}", sender="stranger"), {(("sender", "login"), "approver")}),
+    ],
+    ids=["pushed", "another label", "another commit", "by a stranger"],
+)
+def test_no_single_field_lets_a_fork_in(payload: Payload, lets_in: set[Any]) -> None:
+    """Each place of a payload, gone or odd: a refusal, never a crash; but for the one field that says who approved."""
+    box, job, found, asked = rules(payload), variables("pull_request", payload), set(), 0
+    for path in list(places(payload)):
+        holder = payload
+        for key in path[:-1]:
+            holder = holder[key]
+        kept = holder[path[-1]]
+        for odd in ODD:
+            holder[path[-1]] = odd
+            asked += 1
+            with suppress(Refusal):
+                decide(job, payload, box)
+                found.add((path, odd))
+        holder[path[-1]] = kept
+    assert found == lets_in
+    assert asked > 2500
 
 
 class TestDamage:
