@@ -192,6 +192,7 @@ def test_the_switch_of_colours_holds_against_the_systems(page: Path, read: Read)
 def test_on_paper_all_that_fails_is_open(page: Path, read: Read) -> None:
     """Claim: a failing case that was closed is printed whole, one that passes takes a line, and paper is white."""
     of = read(page, scheme="dark").page
+    of.locator('[data-kind="kernel_curve"] svg').nth(1).wait_for()  # far below what the window shows
     of.locator("details.case.fails summary").first.click()
     of.emulate_media(media="print", color_scheme="dark")
     height = "selector => [...document.querySelectorAll(selector)].map(one => one.getBoundingClientRect().height)"

@@ -27,7 +27,7 @@ from pytest_kernelperf.report.html.packing import pack
 from pytest_kernelperf.report.html.view import KernelView
 from pytest_kernelperf.report.text import one_line
 
-HEIGHTS: dict[Kind, int] = {"kernel_curve": 320, "block_differences": 260, "samples_in_time": 260, "spread": 0}
+HEIGHTS: dict[Kind, int] = {"kernel_curve": 420, "block_differences": 300, "samples_in_time": 300, "spread": 0}
 
 
 @dataclass(frozen=True)

@@ -220,8 +220,13 @@
     redraw();
   });
   addEventListener("afterprint", () => { closedAgain.forEach(one => { one.open = false; }); redraw(); });
-  // So that what stands open is drawn when the page is printed, scrolled through or not.
-  (window.requestIdleCallback ?? setTimeout)(() => all("details.case.fails[open] .picture").forEach(draw));
+  // So that what stands open is drawn when the page is printed, scrolled through or not; one by one, while nobody waits.
+  const idle = window.requestIdleCallback ?? setTimeout;
+  const ahead = all('details.case.fails[open] .picture, [data-kind="kernel_curve"]');
+  (function next() {
+    const one = ahead.shift();
+    if (one) idle(() => draw(one).then(next));
+  })();
   // The browser itself goes to the place when it has read the page, and takes the focus away from what is open by then.
   const arrived = () => setTimeout(() => show(location.hash.slice(1)));
   if (document.readyState === "complete") arrived(); else addEventListener("load", arrived);
