@@ -62,8 +62,7 @@ class TestSpecification:
         """The list of kinds is the type's."""
         assert get_args(Kind) == KINDS
 
-    @pytest.mark.parametrize("kind", KINDS)
-    @pytest.mark.parametrize("width", [680, "container"])
+    @pytest.mark.parametrize(("kind", "width"), [*((kind, WIDTH) for kind in KINDS), ("spread", "container")])
     def test_it_is_valid_and_holds_no_data(self, kind: Kind, width: int | str) -> None:
         """By Vega-Lite's own schema; rows have names, and there is neither a value nor an address."""
         spec = specification(kind, width)

@@ -73,9 +73,10 @@ def curve_rows(records: Iterable[Record], peak_gb_per_s: float | None) -> tuple[
 def _rows(record: Record, peak_gb_per_s: float | None) -> Iterator[CurveRow]:
     """Samples of another mode than the case's own are no part of its curve."""
     measured = [measurement for measurement in record.measurements if measurement.mode == record.mode]
+    sampled = {sample.arm for measurement in measured for sample in measurement.samples}
     compared = {one.against: one.against_us for one in record.comparisons if one.mode == record.mode}
     for arm in ARMS:
-        medians = process_medians_us(measured, arm)
+        medians = process_medians_us(measured, arm) if arm in sampled else ()
         time_us = record.time_us if arm == "head" else compared.get(arm)
         interval = interval_over_processes(medians, CONFIDENCE) if medians else None
         if time_us is None and interval is not None:

@@ -39,10 +39,11 @@ def text_pictures(run: Run, columns: int, *, braille: bool = True, told: bool = 
     records = [record for _, record in in_order(record for record in run.records if not record.mutation_of)]
     shown = [record for record in records if needs_details(record) or len(records) == 1]
     kernels = list(dict.fromkeys(record.case.kernel for record in shown)) or _only_kernel(records)
-    curves = [kernel for kernel in kernels if len(records) > 1 and kernel_curve(run, kernel) is not None]
-    cases = [record for record in shown if block_differences(record) is not None]
-    yield from (_curve(run, kernel, width, braille) for kernel in curves[:MOST_KERNELS])
-    yield from (_blocks(record, width, braille) for record in cases[:MOST_CASES])
+    timed = {record.case.kernel for record in records if record.time_us is not None}
+    curves = [kernel for kernel in kernels if len(records) > 1 and kernel in timed]
+    cases = [record for record in shown if record.measurements and deciding(record) is not None]
+    yield from filter(None, (_curve(run, kernel, width, braille) for kernel in curves[:MOST_KERNELS]))
+    yield from filter(None, (_blocks(record, width, braille) for record in cases[:MOST_CASES]))
     left = {"kernel": len(curves) - MOST_KERNELS, "case": len(cases) - MOST_CASES}
     more = [units.format_counted(count, f"more {noun}") for noun, count in left.items() if count > 0]
     if more and told:
