@@ -320,3 +320,19 @@ class TestCommands:
         assert "\n❌ **Slows 1 of 7**" in shown
         assert self.call("comment", "--dry-run", "--state", "superseded", str(run_file)) == 0
         assert "**Superseded**" in capsys.readouterr().out
+
+    @pytest.mark.parametrize("state", [state for state, found in STATES.items() if isinstance(found, Run)])
+    def test_every_state_is_printed_from_its_run_file(
+        self, state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What is posted is what a file can hold; only the links are not known here."""
+        for name in ("GITHUB_REPOSITORY", "GITHUB_SERVER_URL", "GITHUB_RUN_ID"):
+            monkeypatch.delenv(name, raising=False)
+        found = STATES[state]
+        assert isinstance(found, Run)
+        write_run(tmp_path / "run.json", found)
+        assert self.call("comment", "--dry-run", str(tmp_path / "run.json")) == 0
+        _, _, shown = capsys.readouterr().out.partition("<!-- kernelperf result -->\n")
+        assert (
+            shown.partition("<sub>")[0].replace("gh pr edit ", "gh pr edit 42 ") == text_of(state).partition("<sub>")[0]
+        )
