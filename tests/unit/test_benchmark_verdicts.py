@@ -28,6 +28,8 @@ from pytest_kernelperf.errors import WorkerCrashed
 from pytest_kernelperf.measure.request import Arm, MeasureRequest
 from pytest_kernelperf.model import CaseId, CodeObject, Measurement, Sample, SourceBundle, Verdict
 from pytest_kernelperf.model import Plan as LaunchPlan
+from pytest_kernelperf.stats.agreement import Finding, find
+from pytest_kernelperf.stats.comparison import compare_pairs
 from pytest_kernelperf.stats.policy import Policy
 
 ROOT = Path(__file__).parents[2]
@@ -140,6 +142,17 @@ def test_our_rule_asks_for_further_looks_and_takes_them_where_there_are_samples(
     assert found[58].verdict is Verdict.UNDECIDED
     assert found[58].wanted in schedule.further
     assert found[300] == (Verdict.REGRESSED, None)
+
+
+def test_a_further_look_gets_the_error_that_was_set_aside_for_it() -> None:
+    """58 blocks of these show nothing; 116 would at a usual look's alpha, and do not at the 1.7e-7 of a further one."""
+    policy = Policy(tolerance=0.005)
+    schedule = schedule_for(policy, 5)
+    random = np.random.default_rng(6)
+    pairs = [Pair(row, np.ones(116)) for row in np.exp(np.log(1.0075) + random.normal(0, 0.0052, (8, 116)))]
+    taken = {process: (pair.new.tolist(), pair.old.tolist()) for process, pair in enumerate(pairs)}
+    assert find(compare_pairs(taken, policy, schedule.further[0].agreement_alpha)) is Finding.SLOWER
+    assert follow(pairs, "graph", policy, schedule) == (Verdict.UNDECIDED, schedule.further[1])
 
 
 def pair_of(seed: int, slower: float) -> Any:
