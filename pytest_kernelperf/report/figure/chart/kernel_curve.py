@@ -21,7 +21,9 @@ DASHES = {"head": [1, 0], "baseline": [6, 4], "parent": [2, 3]}
 
 X = alt.X("size:Q").scale(type="log", base=2, padding=24, nice=False).axis(axis.log(2, ",~r", 10, "tokens"))
 Y = alt.Y("time_us:Q").scale(type="log", padding=18, nice=False).axis(axis.log(10, ",~r", 6, "time per round (us)"))
-COLOUR = alt.Color("variant:N", title="variant", sort=None).legend(symbolType="stroke", symbolStrokeWidth=3, columns=3)
+COLOUR = alt.Color("variant:N", title="variant", sort=None).legend(
+    symbolType="stroke", symbolStrokeWidth=3, columns=alt.ExprRef("width < 420 ? 1 : 3")
+)
 SHAPE = alt.Shape("mark:N").scale(domain=list(MARKS), range=list(MARKS.values())).legend(None)
 DASH = alt.StrokeDash("arm:N", title="arm", sort=list(ARMS)).scale(
     domain=list(ARMS), range=[DASHES[arm] for arm in ARMS]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import altair as alt
 
-MOST_NAMED = 7
-"""Of more stretches, the numbers alone have room."""
+NAME_WIDTH = 70
+"""Px for ``process 12``; where there is less, its number stands alone."""
 
 
 def stretches(rows: alt.Chart, along: str) -> alt.Chart:
@@ -36,7 +36,7 @@ def separators(rows: alt.Chart, along: str) -> tuple[alt.Chart, alt.Chart]:
         of.transform_joinaggregate(count="count()")
         .transform_calculate(
             centre="(datum.first + datum.last) / 2",
-            name=f"(datum.count > {MOST_NAMED} ? '' : 'process ') + datum.process",
+            name=f"(datum.count * {NAME_WIDTH} > width ? '' : 'process ') + datum.process",
         )
         .mark_text(style="soft", baseline="bottom", dy=-4)
         .encode(x=alt.X("centre:Q"), y=alt.value(0), text="name:N")
