@@ -26,7 +26,7 @@ def _render(table: KernelTable, form: Format) -> str:
     text = tabulate(
         rows,
         headers=table.columns,
-        tablefmt="github" if form == "github" else "simple",
+        tablefmt="pipe" if form == "github" else "simple",
         colalign=["right" if column in _RIGHT else "left" for column in table.columns],
         disable_numparse=True,
     )

@@ -185,7 +185,7 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], form: Format) 
     text = tabulate(
         [[cell(text) for text in row] for row in rows] if form == "github" else rows,
         headers=columns,
-        tablefmt="github" if form == "github" else "simple",
+        tablefmt="pipe" if form == "github" else "simple",
         colalign=["left" if column in LEFT else "right" for column in columns],
         disable_numparse=True,
     )

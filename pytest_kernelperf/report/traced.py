@@ -66,7 +66,7 @@ def _table(trace: CaseTrace, form: Format) -> str:
     text = tabulate(
         [[cell(text) for text in row] for row in rows] if form == "github" else rows,
         headers=COLUMNS,
-        tablefmt="github" if form == "github" else "simple",
+        tablefmt="pipe" if form == "github" else "simple",
         colalign=["left" if column in LEFT else "right" for column in COLUMNS],
         disable_numparse=True,
     )

@@ -22,7 +22,7 @@ FORMS: tuple[Format, ...] = ("plain", "github")
 def rows(record: Record) -> list[list[str]]:
     """Return the cells of the table in Markdown."""
     lines = [line for line in render_traced(record, "github").splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|-")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|:")]
 
 
 def run_of(*records: Record) -> Run:
