@@ -18,7 +18,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from report_runs import HARM, hostile_run, measured_run, traced
 
-from pytest_kernelperf.model import CaseId, Measurement, Record, Run, Sample, Verdict
+from pytest_kernelperf.model import CaseId, Decision, Measurement, Record, Run, Sample, Verdict
 from pytest_kernelperf.report.change import in_order
 from pytest_kernelperf.report.html import file
 from pytest_kernelperf.report.html.address import addresses_of
@@ -207,9 +207,25 @@ def test_a_run_of_every_verdict_and_one_of_none_have_pages() -> None:
     assert page.problems == []
     assert {record.decision.verdict for record in sample_run.records} == set(Verdict) - {Verdict.SKIPPED}
     assert "fused.hip:3:5: unknown type name" in page.text
+    addresses = [one for one in page.ids() if one.startswith("case=")]
+    assert addresses[-1] == "case=moe_add_inject/last_tile_missing/1", "what was caught stands behind all cases"
     empty = Page(render_page(msgspec.structs.replace(sample_run, records=()), LIBRARY))
     assert empty.problems == []
     assert "The run holds no case." in empty.text
+
+
+def test_a_run_without_times_says_so_and_for_which_device_it_was_judged() -> None:
+    """Claim: nothing fails, nothing was timed: no button for what fails, and the target's compute units at the top."""
+    run = measured_run(cases=2, blocks=1, slower=0)
+    records = tuple(
+        msgspec.structs.replace(record, decision=Decision(Verdict.NEW, False, "untimed", "right"), measurements=())
+        for record in run.records
+    )
+    settings = {**run.settings, "target": "gfx1151:40"}
+    page = Page(render_page(msgspec.structs.replace(run, records=records, settings=settings), LIBRARY))
+    assert "✓ 2 cases right and not starved nothing was timed here." in page.text
+    assert "starvation is judged for gfx1151, 40 compute units" in page.text
+    assert "open-failing" not in page.ids()
 
 
 @given(st.text() | st.sampled_from(HARM) | st.text(alphabet="<>&;\"'*_`\\#~-ab1"))

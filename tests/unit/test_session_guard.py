@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -510,8 +511,6 @@ def test_an_update_stores_what_passed_and_refuses_the_rest(bench: Bench) -> None
 
 def test_an_update_without_reason_does_not_accept_a_slowdown(bench: Bench) -> None:
     """A slower baseline needs a reason that a reviewer can read."""
-    from datetime import datetime, timezone
-
     bench.accept("plain")
     before = (bench.settings.baselines / FACTS.key / "k.json").read_bytes()
     bench.source.write_text(SOURCE.replace("double_kernel v1", "double_kernel v2"))
@@ -522,6 +521,19 @@ def test_an_update_without_reason_does_not_accept_a_slowdown(bench: Bench) -> No
     run = build_run(bench.settings, FACTS, {}, [record], datetime(2026, 1, 3, tzinfo=timezone.utc))
     end_run(run, bench.settings, BaselineStore(bench.settings.baselines), lambda kernel, module: None)
     assert (bench.settings.baselines / FACTS.key / "k.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("page", [True, False])
+def test_a_run_that_ends_in_a_named_folder_has_a_page_there(bench: Bench, page: bool) -> None:
+    """It is written beside the run file, and a line says where; elsewhere neither."""
+    pytest.importorskip("vl_convert", reason="the extra report is not installed")
+    settings = dataclasses.replace(bench.settings, page=page)
+    run = build_run(settings, FACTS, {}, [bench.check()], datetime(2026, 1, 3, tzinfo=timezone.utc))
+    ending = end_run(run, settings, BaselineStore(settings.baselines), lambda kernel, module: None)
+    assert ending.failures == ()
+    path = settings.out / "report.html"
+    assert ending.lines == ((f"the run as a page: {path}",) if page else ())
+    assert path.exists() is page
 
 
 def test_what_cannot_run_here_is_skipped_with_its_reason(bench: Bench) -> None:

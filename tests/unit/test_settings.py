@@ -53,6 +53,15 @@ def test_the_option_for_traces_wins_over_the_ini_file() -> None:
         read({"kernelperf_trace": "yes"})
 
 
+def test_a_page_is_for_a_folder_that_was_named() -> None:
+    """--kernelperf-out has a page in it, unless the ini file says false; without the option nobody looks there."""
+    assert read({"kernelperf_out": "there"}).page is True
+    assert read().page is False
+    assert read({"kernelperf_out": "there"}, kernelperf_page="false").page is False
+    with pytest.raises(UsageError, match=r"^kernelperf_page is true or false, not 'no'$"):
+        read(kernelperf_page="no")
+
+
 def test_an_update_without_reason_differs_from_none() -> None:
     """--update-baselines alone stores what needs no reason."""
     assert read({"kernelperf_update": ""}).update_reason == ""

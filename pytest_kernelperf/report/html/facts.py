@@ -30,6 +30,7 @@ class Facts:
     settings: Pairs
     device_line: str
     origin_line: str
+    target: str
     drift: str
     changed: tuple[str, ...]
 
@@ -49,6 +50,7 @@ def facts_of(run: Run) -> Facts:
         settings=_known(*run.settings.items()),
         device_line=view_of(msgspec.structs.replace(run, records=(), curves=())).device,
         origin_line=_origin(run),
+        target=_target(run.settings.get("target", "")),
         drift=_drift(run),
         changed=tuple(map(one_line, run.drift.changed)) if run.drift is not None else (),
     )
@@ -57,6 +59,13 @@ def facts_of(run: Run) -> Facts:
 def _origin(run: Run) -> str:
     commit = f", commit {run.commit[:12]}" if run.commit else ""
     return one_line(f"{run.tool_version}, {_moment(run.started_at)}{commit}")
+
+
+def _target(setting: str) -> str:
+    """``gfx1151, 40 compute units``, where starvation is not judged for the device at hand."""
+    architecture, colon, count = setting.partition(":")
+    units_text = f"{count} compute units" if count.isdecimal() else count
+    return one_line(f"{architecture}, {units_text}" if colon else architecture)
 
 
 def _moment(text: str) -> str:

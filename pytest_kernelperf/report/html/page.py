@@ -12,12 +12,12 @@ import msgspec
 from markupsafe import Markup
 
 from pytest_kernelperf.model import Run
-from pytest_kernelperf.report import change, timeline
+from pytest_kernelperf.report import timeline
 from pytest_kernelperf.report.html.library import Library
 from pytest_kernelperf.report.html.markdown import shown
 from pytest_kernelperf.report.html.packing import deflated
 from pytest_kernelperf.report.html.picture import pictures_of, sharpness_table
-from pytest_kernelperf.report.html.view import page_view
+from pytest_kernelperf.report.html.view import in_page_order, page_view
 from pytest_kernelperf.report.html.words import HINTS, WORDS
 
 PACKAGE = "pytest_kernelperf.report.html"
@@ -29,7 +29,7 @@ def render_page(run: Run, library: Library) -> str:
     Raises:
         UsageError: Altair is not installed, which makes the figures' specifications.
     """
-    ordered = change.in_order(run.records)
+    ordered = in_page_order(run)
     view = page_view(run, ordered)
     pictures = pictures_of(run, [record for _, record in ordered], view.kernels)
     style, script = Markup(_asset("page.css") + _timeline_style()), Markup(_asset("page.js"))

@@ -70,9 +70,19 @@ class PageView:
     open_places: frozenset[int]
     facts: Facts
 
+    @property
+    def fails(self) -> bool:
+        """Whether any case does."""
+        return any(case.fails for case in self.cases)
+
+
+def in_page_order(run: Run) -> list[tuple[change.Group, Record]]:
+    """Return cases as the comment has them, worst first; mutations that were caught come behind all others."""
+    return sorted(change.in_order(run.records), key=lambda one: bool(one[1].mutation_of) and not one[1].decision.fails)
+
 
 def page_view(run: Run, ordered: Sequence[tuple[change.Group, Record]]) -> PageView:
-    """Return the page of a run; ``ordered`` are its cases, as ``in_order`` has them."""
+    """Return the page of a run; ``ordered`` are its cases in the page's order."""
     opening = _OPENING.match(render_opening(run))
     assert opening is not None  # whatever a run holds, its first line opens so
     command = guard_command(run)
@@ -89,7 +99,7 @@ def page_view(run: Run, ordered: Sequence[tuple[change.Group, Record]]) -> PageV
         title=one_line(f"{with_letters(opening['sign'])} {lead.striptags()}"),
         sign=with_letters(opening["sign"]),
         lead=lead,
-        rest=to_markup(opening["rest"].lstrip(": ")),
+        rest=to_markup(opening["rest"].lstrip(":; ")),
         headline=headline(run),
         glances=tuple(worth[:MOST_GLANCES]),
         more_glances=max(0, len(worth) - MOST_GLANCES),

@@ -174,7 +174,7 @@
   if (search) {
     all(".filter [data-label]").forEach(one => one.addEventListener("click", () => choosing(one.dataset.label)));
     search.addEventListener("input", filter);
-    document.getElementById("open-failing").addEventListener("click", () =>
+    document.getElementById("open-failing")?.addEventListener("click", () =>
       all("details.case.fails").forEach(one => { one.open = true; }));
   }
 
