@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from typing import Any, get_args
@@ -13,14 +14,14 @@ import vl_convert
 from figures import compared, measured, rich_run, run_of
 
 from pytest_kernelperf.errors import UsageError
-from pytest_kernelperf.model import CaseId, Record, Run
+from pytest_kernelperf.model import CaseId, Measurement, Record, Run, Sample
 from pytest_kernelperf.report.figure import specification as specification_module
 from pytest_kernelperf.report.figure.block_differences import block_differences
 from pytest_kernelperf.report.figure.drawing import draw_png, draw_svg
 from pytest_kernelperf.report.figure.figure import KINDS, ROWS, Figure, Kind
 from pytest_kernelperf.report.figure.kernel_curve import kernel_curve
 from pytest_kernelperf.report.figure.samples_in_time import samples_in_time
-from pytest_kernelperf.report.figure.specification import WIDTH, filled, specification
+from pytest_kernelperf.report.figure.specification import HEIGHT, WIDTH, filled, specification
 from pytest_kernelperf.report.figure.spread import run_rows, spread
 from pytest_kernelperf.report.figure.theme import DARK, DARK_CATEGORIES, LIGHT, LIGHT_CATEGORIES
 
@@ -169,3 +170,68 @@ def luminance(colour: str) -> float:
     channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+class TestMarks:
+    """What is drawn where, read from the SVG."""
+
+    STEADY = (2.0, 2.004, 1.996, 2.002, 1.998, 2.0, 2.003, 1.997)
+
+    def record(self, *far_us: float) -> Record:
+        """One process's blocks at 2 us, with some of head's far from it, and a second visit to it after another's."""
+        head = [*self.STEADY, *far_us]
+        visits = [
+            Measurement(process, "graph", 200, 0, tuple(
+                Sample(arm, block, place, us, 0.1)
+                for block, head_us in enumerate(head)
+                for place, (arm, us) in enumerate((("head", head_us), ("baseline", 2.0)))
+            ))
+            for process in (0, 1, 0)
+        ]  # fmt: skip
+        return compared(CaseId("k", "v", 7), tuple(visits))
+
+    def texts(self, figure: Figure | None) -> list[str]:
+        """Return the picture's texts, in the order in which they are drawn."""
+        assert figure is not None
+        return [text for text in ElementTree.fromstring(draw_svg(figure)).itertext() if text.strip()]
+
+    def arrows(self, figure: Figure | None) -> list[tuple[bool, float]]:
+        """Return each arrow: whether it points up, and how far from the top of the plot it is."""
+        assert figure is not None
+        found = []
+        for element in ElementTree.fromstring(draw_svg(figure)).iter("{http://www.w3.org/2000/svg}path"):
+            place = re.match(r"translate\([-\d.]+,([-\d.]+)\)( rotate\(180\))?", element.get("transform", ""))
+            if place and element.get("d", "").count("L") == 6:  # the arrow's corners; no other mark has as many
+                found.append((place[2] is None, float(place[1])))
+        return found
+
+    def test_a_process_that_is_measured_twice_has_two_stretches(self) -> None:
+        """Each under its number, in order of time."""
+        assert self.texts(samples_in_time(self.record())).count("process 0") == 2
+        assert self.texts(block_differences(self.record())).count("process 0") == 1  # whose blocks are pooled
+
+    def test_what_lies_beyond_the_edge_is_an_arrow_that_points_there(self) -> None:
+        """At the top those above, at the bottom those below; none where all are near."""
+        assert self.arrows(block_differences(self.record())) == []
+        arrows = self.arrows(block_differences(self.record(9.0, 0.2)))
+        assert sorted(up for up, _ in arrows) == [False] * 3 + [True] * 3
+        assert all(y < 20 if up else y > HEIGHT - 20 for up, y in arrows)
+
+    def test_a_sample_beyond_the_edge_is_there_with_an_arrow(self) -> None:
+        """It counts among the samples, and does not press the others flat."""
+        assert self.arrows(samples_in_time(self.record())) == []
+        assert [up for up, _ in self.arrows(samples_in_time(self.record(900.0)))] == [True] * 3
+        assert "900" not in "".join(text for text in self.texts(samples_in_time(self.record(900.0))) if len(text) < 6)
+
+    def test_every_figure_says_its_unit(self, run: Run) -> None:
+        """On its axes."""
+        assert "time per round (us)" in self.texts(figure_of("kernel_curve", run))
+        assert "tokens" in self.texts(figure_of("kernel_curve", run))
+        assert "time per round (us)" in self.texts(figure_of("samples_in_time", run))
+        assert "+1 %" in self.texts(figure_of("block_differences", run))
+        assert "1 %" in self.texts(figure_of("spread", run))
+
+    def test_a_curves_name_stands_beside_it_but_not_on_a_narrow_page(self, run: Run) -> None:
+        """Where there is no room beside the plot, the legend has the names."""
+        assert self.texts(figure_of("kernel_curve", run)).count("fused_column_tiles") == 2
+        assert "names" not in json.dumps(specification("kernel_curve", "container"))
