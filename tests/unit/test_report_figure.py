@@ -155,6 +155,8 @@ class TestDrawing:
         specification_module._made.cache_clear()
         with pytest.raises(UsageError, match=r"pip install 'pytest-kernelperf\[report\]'$"):
             draw_svg(figure_of("spread", run))
+        with pytest.raises(UsageError, match=r"pip install 'pytest-kernelperf\[report\]'$"):
+            specification_module.require_extra()
 
 
 @pytest.mark.parametrize(("categories", "page"), [(LIGHT_CATEGORIES, "#ffffff"), (DARK_CATEGORIES, "#0d1117")])
