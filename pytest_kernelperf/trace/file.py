@@ -28,14 +28,27 @@ def find_files(path: Path) -> tuple[Path, ...]:
     """Return the trace's files: the file, or all ``*.db`` of a folder (rocprofv3 writes one for each process).
 
     Raises:
-        TraceError: there is none.
+        TraceError: there is none, or a folder below cannot be looked into: a part is not taken for the whole.
     """
     if not os.path.isdir(path):  # what nobody can look at is said by whoever opens it
         return (path,)
-    found = tuple(sorted(one for one in path.rglob("*.db") if one.is_file()))
+    found = []
+    try:
+        for place, _, names in os.walk(path, onerror=_refuse):
+            found += [one for name in names if name.endswith(".db") and (one := Path(place, name)).is_file()]
+    except OSError as problem:
+        where = shown(Path(os.fsdecode(problem.filename or path)))
+        raise TraceError(
+            f"{where} cannot be looked into ({problem.strerror}), and a trace may lie there: make it readable, or name "
+            "the traces' own folder"
+        ) from None
     if not found:
         raise TraceError(f"{shown(path)} holds no .db file: without any kernel rocprofv3 writes none; {AGAIN}")
-    return found
+    return tuple(sorted(found))
+
+
+def _refuse(problem: OSError) -> None:
+    raise problem
 
 
 @contextmanager

@@ -61,7 +61,9 @@ def read_origin(path: Path) -> str:
         with beside.open("rb") as file:
             data = file.read(MOST_BYTES)
     except OSError as problem:
-        raise TraceError(f"{shown(beside)} cannot be read ({problem.strerror})") from None
+        raise TraceError(
+            f"{shown(beside)} cannot be read ({problem.strerror}): it tells the trace's origin, so make it readable"
+        ) from None
     advice = "it was not written by this program; remove it if rocprofv3 recorded the trace"
     found = strict_json.decode(data, Origin, subject=shown(beside), error=TraceError, advice=advice)
     if found.version != VERSION:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -122,6 +123,26 @@ def test_the_folder_at_hand_is_a_trace(
     monkeypatch.chdir(trace.parent)
     code, printed, _ = run(capsys, ".")
     assert (code, "fused_column_tiles" in printed) == (0, True)
+
+
+def test_a_folder_that_cannot_be_looked_into_hides_nothing(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of a trace is not taken for the whole; a root user may look everywhere, so that this one is told no."""
+    (trace.parent / "closed").mkdir()
+    shutil.copy(trace, trace.parent / "closed" / "b.db")
+    assert run(capsys, trace.parent)[0] == 0
+    scandir = os.scandir
+
+    def refuse(place: str) -> object:
+        if os.fspath(place).endswith("closed"):
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return scandir(place)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    code, printed, error = run(capsys, trace.parent)
+    assert (code, printed, len(error.splitlines())) == (2, "", 1)
+    assert "closed cannot be looked into (Permission denied), and a trace may lie there" in error
 
 
 @pytest.mark.parametrize("form", ["", "--json"])
