@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from guard_bench import Bench
+
+from pytest_kernelperf.baseline import calibration, exported
+from pytest_kernelperf.baseline.entry import DeviceSummary
 
 jsonschema = pytest.importorskip("jsonschema")
 made = pytest.importorskip("made.__main__")
@@ -54,8 +59,10 @@ def test_what_is_made_from_the_code_is_not_stale() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_schemas_are_schemas(name: str) -> None:
-    """Each keeps the rules of its draft."""
-    jsonschema.Draft202012Validator.check_schema(validator(name).schema)
+    """Each keeps the rules of its draft, in words that are not Python's alone."""
+    found = validator(name).schema
+    jsonschema.Draft202012Validator.check_schema(found)
+    assert "\\A" not in json.dumps(found).replace("\\\\", "\\")
 
 
 def test_every_field_is_explained() -> None:
@@ -98,3 +105,19 @@ def test_a_record_that_is_wrong_inside_does_not_fit() -> None:
     baseline = json.loads((ROOT / "tests" / "golden" / "baseline.json").read_text(encoding="utf-8"))
     baseline["cases"][0]["object_digest"] = "A" * 64
     assert not validator("baseline").is_valid(baseline)
+
+
+def test_what_the_guard_encodes_fits_its_schema(tmp_path: Path) -> None:
+    """Exported plans and a calibration, as they are written; one whose device key is not a name does not fit."""
+    plans = json.loads(gzip.decompress(exported.encode(Bench(tmp_path).export(commit="a1" * 20))))
+    assert plans["cases"]
+    assert [error.message for error in validator("plans").iter_errors(plans)] == []
+    process = calibration.SeenProcess(2.0, 1.0, 0.001, (1.001, 0.999), 0)
+    group = calibration.SeenGroup(("unchanged", "undecided"), None, (process,) * 3)
+    case = calibration.SeenCase("scale", "plain", 8, "graph", True, 0.01, 0.02, 1e-5, (group,))
+    device = DeviceSummary("cpu", "a CPU", "x86-64", 2, 2)
+    when = "2026-12-01T05:00:00+00:00"
+    whole = calibration.Calibration(1, "cpu-2c", device, when, 9.5, "0", "g++", "", "7", "warm", 3, 3, (case,))
+    written = json.loads(calibration.encode(whole))
+    assert [error.message for error in validator("calibration").iter_errors(written)] == []
+    assert not validator("calibration").is_valid({**written, "device_key": "../elsewhere"})
