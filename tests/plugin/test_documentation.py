@@ -29,7 +29,7 @@ WRITTEN = {
     "source": "baselines/*/sources/*.json",
     "plans": "?*.kernelperf",
 }
-LONG = {"baselines.md", "pull-requests.md"}
+LONG = {"baselines.md", "pull-requests.md", "traces.md"}
 
 pytestmark = pytest.mark.skipif(not (ROOT / "docs").exists(), reason="docs/ is not beside these tests")
 
