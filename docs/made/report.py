@@ -29,7 +29,7 @@ SLOWED = {CaseId("rmsnorm_residual", "two_launches", 32), CaseId("decode_attenti
 EXTRA_ROUNDS = 3
 H200 = DeviceFacts("cuda", "", KEY, "NVIDIA H200", "sm_90", 132, 132, 32, 1024, 0, 0, hip_version="7.0.0",
                    compiler="nvrtc 13.0", driver="nvidia 580.159.04")  # fmt: skip
-SHOTS = {"light": ("light", 1060, 860), "dark": ("dark", 1060, 860), "phone": ("light", 390, 844)}
+SHOTS = {"light": ("light", 1060, 800), "dark": ("dark", 1060, 800), "phone": ("light", 390, 844)}
 
 
 def h200_run() -> Run:
