@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_kernelperf.errors import TraceError
-from pytest_kernelperf.strict_json import one_line
 from pytest_kernelperf.trace.file import AGAIN, columns_of, connect, open_trace, shown
-from pytest_kernelperf.trace.metadata import MOST_NAME, count_dispatches, read_commands, read_devices, whole
+from pytest_kernelperf.trace.metadata import count_dispatches, kernel_name, read_commands, read_devices, whole
 from pytest_kernelperf.trace.packing import plan_packing
 from pytest_kernelperf.trace.pieces import Piece, piece_of, read_pieces
 from pytest_kernelperf.trace.record import Device, LeftOut
@@ -234,7 +233,7 @@ class _Reader:
         unknown = Device(node, index if index is not None else -1, "unknown GPU", "", None)
         number = whole(workgroups)
         return Group(
-            one_line(str(name))[:MOST_NAME] if name else "(kernel without a name)",
+            kernel_name(str(name)) if name else "(kernel without a name)",
             self._file,
             guid,
             whole(pid),

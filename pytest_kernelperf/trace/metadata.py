@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 
@@ -9,7 +10,7 @@ from pytest_kernelperf.strict_json import one_line
 from pytest_kernelperf.trace.file import columns_of
 from pytest_kernelperf.trace.record import Device
 
-MOST_NAME = 1000
+MOST_NAME, DIGEST = 1000, 8
 MOST_COMPUTE_UNITS = 100_000
 
 
@@ -49,6 +50,18 @@ def read_commands(connection: sqlite3.Connection) -> dict[tuple[str, int | None]
         return {}
     rows = connection.execute("SELECT guid, pid, command FROM rocpd_info_process")
     return {(str(guid), whole(pid)): _text(command) for guid, pid, command in rows}
+
+
+def kernel_name(text: str) -> str:
+    """Return a name as one line of bounded length; names that are equal then were equal before.
+
+    Of template libraries' kernels many begin with the same thousand letters.
+    """
+    line = one_line(text)
+    if len(line) <= MOST_NAME:
+        return line
+    digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:DIGEST]
+    return f"{line[: MOST_NAME - DIGEST - 1]}…{digest}"
 
 
 def _text(value: object) -> str:

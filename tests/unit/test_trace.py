@@ -192,6 +192,22 @@ def test_arguments_are_left_out_of_names(name: str, short: str) -> None:
     assert without_arguments(name) == short
 
 
+def test_kernels_whose_long_names_begin_alike_are_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names of template libraries have thousands of letters; cut, they still tell kernels apart, and meet again."""
+    begin = "void cutlass::Kernel<" + "Shape<128, 64>, " * 200
+    names = [f"{begin}{last}>(Params)" for last in ("half", "float")]
+    rows = [Dispatch(name, 1000 + 3000 * n, 2000 + 3000 * n) for n, name in enumerate(names * 2)]
+    path = write_rocpd(tmp_path / "a.db", [Process(rows)])
+    shown = [kernel.name for kernel in summarise_trace(path).processes[0].kernels]
+    assert (len(set(shown)), {len(name) for name in shown}) == (2, {1000})
+    assert [kernel.calls for kernel in summarise_trace(path).processes[0].kernels] == [2, 2]
+    summary = summarise_trace(path)
+    assert [one.change_ratio for one in compare_traces(summary, summary).kernels] == [1.0, 1.0]
+    for form in ("--markdown", "--json"):
+        _, out, _ = run(capsys, path, form)
+        assert all(name[-8:] in out.replace("\u200b", "") for name in shown)  # that breaks what looks like a commit
+
+
 def test_json_holds_every_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One object with a version; times in microseconds by their names."""
     path = write_rocpd(tmp_path / "a.db", [Process(lesson_dispatches())])
