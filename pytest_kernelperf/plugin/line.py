@@ -34,17 +34,14 @@ class LiveLine:
     @property
     def width(self) -> int:
         """Columns that a line may have: one less than the terminal, which wraps after its last."""
-        try:
-            columns = os.get_terminal_size(self._terminal.fileno()).columns
-        except (OSError, ValueError):
-            columns = 0
-        return (columns or self._writer.fullwidth) - 1
+        return self._columns() - 1
 
     def draw(self, text: str) -> None:
         """Show a text, which fits ``width``."""
         with self._lock:
-            self._put(f"{_BELOW}{text}{_BACK}")
-            self._drawn = True
+            if not self._wraps_next():
+                self._put(f"{_BELOW}{text}{_BACK}")
+                self._drawn = True
 
     def clear(self) -> None:
         """Take the line away."""
@@ -61,6 +58,18 @@ class LiveLine:
                 del self._writer.write
             with contextlib.suppress(OSError, ValueError):
                 self._terminal.close()
+
+    def _columns(self) -> int:
+        try:
+            columns = os.get_terminal_size(self._terminal.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+        return int(columns or self._writer.fullwidth)
+
+    def _wraps_next(self) -> bool:
+        """Whether pytest's line just fills its row: a terminal forgets to wrap then when the cursor moves."""
+        width = self._writer.width_of_current_line
+        return width > 0 and width % self._columns() == 0
 
     def _write_without_line(self, *arguments: Any, **keywords: Any) -> None:
         with self._lock:

@@ -112,6 +112,18 @@ def test_its_width_is_the_terminals_even_when_that_changes(terminal: Terminal) -
     assert terminal.line.width == 19
 
 
+def test_a_row_that_is_just_full_is_left_alone(terminal: Terminal) -> None:
+    """The next word must begin the next row; a cursor that was moved would put it over the last column."""
+    for width in (40, 80):
+        terminal.writer.write("a" * width, flush=True)
+        terminal.line.draw("[1/9]")
+        terminal.writer.line("PASSED", flush=True)
+    row = "a" * 40
+    assert terminal.rows() == [row, "PASSED", row, row, "PASSED"]
+    terminal.line.draw("[1/9]")
+    assert terminal.rows()[-1] == "[1/9]"
+
+
 def test_clearing_what_was_not_drawn_writes_nothing(terminal: Terminal) -> None:
     """A run without a line is, to the byte, what it was without us."""
     tty.setraw(terminal.file.fileno())
