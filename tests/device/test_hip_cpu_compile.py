@@ -212,6 +212,21 @@ def test_a_missing_compiler_is_one_sentence(tmp_path: Path) -> None:
         assert "KERNELPERF_CXX" in done.stdout
 
 
+def test_no_folder_to_compile_in_is_not_blamed_on_the_compiler(tmp_path: Path) -> None:
+    """The folder is named; whoever has a compiler would look for it in vain."""
+    program = f"""
+    from hip_cpu_calls import HipCpu, HipFailure
+    try:
+        HipCpu().compile({KERNEL!r})
+    except HipFailure as failure:
+        print(failure.log)
+    """
+    done = child(program, TMPDIR=str(tmp_path / "missing"))
+    assert f"no file can be written below {tmp_path / 'missing'}" in done.stdout, done.stderr
+    assert "TMPDIR" in done.stdout
+    assert "compiler was found" not in done.stdout
+
+
 def test_what_a_compiler_says_of_our_own_flags_is_not_the_kernels(tmp_path: Path) -> None:
     """A compiler that finds -march=native strange on a new CPU is told not to say so; a kernel's warnings stay."""
     compiler = tmp_path / "c++"

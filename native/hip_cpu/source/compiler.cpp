@@ -57,9 +57,20 @@ bool describe(const std::string& path, Compiler& found) {
     return true;
 }
 
+// Without a file to compile no compiler works, and it would get the blame.
+std::string folder_problem() {
+    TemporaryFolder folder;
+    if (!folder.path().empty() && write_file(folder.path() + "/probe", std::string(4096, ' '))) return "";
+    const char* base = std::getenv("TMPDIR");
+    return std::string("no file can be written below ") + (base != nullptr && *base != '\0' ? base : "/tmp") +
+           ", where kernels are compiled: free space on its disk, or set TMPDIR to a folder that can be written";
+}
+
 Compiler find() {
     Compiler found;
     std::string words;
+    found.problem = folder_problem();
+    if (!found.problem.empty()) return found;
     const char* chosen = std::getenv("KERNELPERF_CXX");
     if (chosen != nullptr && *chosen != '\0') {
         const std::string path = find_program(chosen);
