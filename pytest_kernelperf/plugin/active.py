@@ -13,6 +13,7 @@ from pytest_kernelperf.case import CaseSpec
 from pytest_kernelperf.errors import KernelperfError
 from pytest_kernelperf.model import Record, Verdict
 from pytest_kernelperf.plugin.baseline_item import BaselineItem
+from pytest_kernelperf.plugin.board import is_writable
 from pytest_kernelperf.plugin.collection import CASE_SETTINGS, COMPARISONS
 from pytest_kernelperf.plugin.curve_item import CURVE, CurveItem, arrange, cases_of_curves
 from pytest_kernelperf.plugin.display import Display
@@ -38,6 +39,11 @@ def activate(config: pytest.Config) -> None:
         check_settings(settings.case, gating)
         config.stash[CASE_SETTINGS], config.stash[COMPARISONS] = settings.case, gating
         parent = None if settings.parent is None else read_export(settings.parent)
+        if config.getoption("dist", "no") != "no" and not is_writable(settings.out):
+            raise KernelperfError(
+                f"{settings.out} cannot be written to, and there the processes of pytest -n tell each other what they "
+                "measured: name another folder with --kernelperf-out=DIR, or run without -n"
+            )
     except KernelperfError as error:
         raise pytest.UsageError(str(error)) from None
     config.pluginmanager.register(Active(Office(config, settings, parent), config), "kernelperf-active")

@@ -69,6 +69,12 @@ class Board:
         return self._folder / "cases" / hashlib.sha256(nodeid.encode()).hexdigest()[:32]
 
 
+def is_writable(folder: Path) -> bool:
+    """Whether a folder that may not be there yet can be made and written to."""
+    there = next(path for path in (folder, *folder.parents) if path.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
+
+
 def _replace(path: Path, text: str) -> None:
     """Write a file at once; it need not outlive the machine, so nothing waits for the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -119,7 +119,7 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
         if settings.page:
             lines.append(try_page(run, settings.out))
     except (KernelperfError, OSError) as error:
-        failures.append(f"the run file was not written: {error}")
+        failures.append(f"the run file was not written: {error}; name another folder with --kernelperf-out=DIR")
     if (settings.update_reason is not None or settings.extend) and run.device.key:
         _store(run, settings, store, known_cases, lines, failures)
     return Ending(tuple(lines), tuple(failures))

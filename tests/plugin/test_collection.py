@@ -109,3 +109,14 @@ def test_ordinary_tests_run_beside_the_guard_as_always(child_project: Any) -> No
     """The option changes nothing for them."""
     child_project.write("test_plain.py", "def test_one():\n    assert True\n")
     child_project.run_here("--kernelperf").assert_outcomes(passed=1)
+
+
+def test_a_folder_that_several_processes_cannot_share_is_refused(child_project: Any) -> None:
+    """They tell each other there what they measured: refused before any of them starts, and only with -n."""
+    pytest.importorskip("xdist")
+    child_project.write("test_k.py", marked())
+    child_project.write("file", "")
+    result = child_project.run_here("--kernelperf", "--kernelperf-out=file/out", "-n", "2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*file/out cannot be written to, *: name another folder with --kernelperf-out=DIR*"])
+    assert child_project.run_here("--kernelperf", "--kernelperf-out=file/out", "--co").ret == pytest.ExitCode.OK
