@@ -68,7 +68,7 @@ class LiveLine:
 
     def _wraps_next(self) -> bool:
         """Whether pytest's line just fills its row: a terminal forgets to wrap then when the cursor moves."""
-        width = self._writer.width_of_current_line
+        width: int = self._writer.width_of_current_line
         return width > 0 and width % self._columns() == 0
 
     def _write_without_line(self, *arguments: Any, **keywords: Any) -> None:
