@@ -87,7 +87,7 @@ def run() -> Run:
 @pytest.fixture(scope="module")
 def page(run: Run) -> Page:
     """Its page."""
-    return Page(render_page(run, LIBRARY))
+    return Page(render_page(run, lambda: LIBRARY))
 
 
 def test_the_page_is_whole_html_with_ids_of_its_own(page: Page) -> None:
@@ -154,7 +154,7 @@ def test_failing_cases_stand_open_and_the_others_closed(page: Page) -> None:
 
 def test_nothing_is_fetched_and_nothing_runs_but_what_the_package_wrote(run: Run) -> None:
     """Claim: no element names an address but places of the page; the policy forbids all else, by hash of each text."""
-    text = render_page(run, LIBRARY)
+    text = render_page(run, lambda: LIBRARY)
     page = Page(text)
     for tag, attributes in page.elements:
         for name in ("src", "href", "action", "data", "poster", "background", "srcset", "ping", "xlink:href"):
@@ -176,8 +176,8 @@ def test_nothing_is_fetched_and_nothing_runs_but_what_the_package_wrote(run: Run
 def test_a_strangers_run_shows_as_text() -> None:
     """Claim: no name, sentence or note makes an element, an attribute or a program; directions of writing stay."""
     harmless, harmful = (
-        Page(render_page(measured_run(cases=9, blocks=4), LIBRARY)),
-        render_page(hostile_run(), LIBRARY),
+        Page(render_page(measured_run(cases=9, blocks=4), lambda: LIBRARY)),
+        render_page(hostile_run(), lambda: LIBRARY),
     )
     page = Page(harmful)
     assert page.problems == []
@@ -203,13 +203,13 @@ def test_a_strangers_run_shows_as_text() -> None:
 def test_a_run_of_every_verdict_and_one_of_none_have_pages() -> None:
     """Claim: whatever a verdict lacks (times, plan, samples), its page is whole; so is that of a run without a case."""
     sample_run = read_run(GOLDEN)
-    page = Page(render_page(sample_run, LIBRARY))
+    page = Page(render_page(sample_run, lambda: LIBRARY))
     assert page.problems == []
     assert {record.decision.verdict for record in sample_run.records} == set(Verdict) - {Verdict.SKIPPED}
     assert "fused.hip:3:5: unknown type name" in page.text
     addresses = [one for one in page.ids() if one.startswith("case=")]
     assert addresses[-1] == "case=moe_add_inject/last_tile_missing/1", "what was caught stands behind all cases"
-    empty = Page(render_page(msgspec.structs.replace(sample_run, records=()), LIBRARY))
+    empty = Page(render_page(msgspec.structs.replace(sample_run, records=()), lambda: LIBRARY))
     assert empty.problems == []
     assert "The run holds no case." in empty.text
 
@@ -222,7 +222,7 @@ def test_a_run_without_times_says_so_and_for_which_device_it_was_judged() -> Non
         for record in run.records
     )
     settings = {**run.settings, "target": "gfx1151:40"}
-    page = Page(render_page(msgspec.structs.replace(run, records=records, settings=settings), LIBRARY))
+    page = Page(render_page(msgspec.structs.replace(run, records=records, settings=settings), lambda: LIBRARY))
     assert "✓ 2 cases right and not starved nothing was timed here." in page.text
     assert "starvation is judged for gfx1151, 40 compute units" in page.text
     assert "open-failing" not in page.ids()
@@ -311,7 +311,7 @@ def test_samples_come_out_as_they_went_in(times: list[list[float]]) -> None:
 
 def test_five_hundred_cases_are_small(run: Run) -> None:
     """Claim: 30 blocks of 5 processes and two arms each, drawing library included, are below 3 MB."""
-    text = render_page(measured_run(cases=500), Library("=" * 420_000, "sha256-x"))
+    text = render_page(measured_run(cases=500), lambda: Library("=" * 420_000, "sha256-x"))
     assert len(text.encode()) < 3_000_000
 
 

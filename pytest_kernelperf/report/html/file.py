@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from pytest_kernelperf.atomic_write import write_atomically
@@ -40,9 +41,11 @@ def write_page(run: Run, path: Path) -> None:
         from pytest_kernelperf.report.html.library import load_library
         from pytest_kernelperf.report.html.page import render_page
 
-        library = load_library()
+        with ThreadPoolExecutor(1) as beside:  # it is bundled in a second or two without Python's own lock
+            library = beside.submit(load_library)
+            text = render_page(run, library.result)
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith("pytest_kernelperf"):
             raise
         raise UsageError(MISSING) from None
-    write_atomically(path, render_page(run, library).encode("utf-8", "replace"))
+    write_atomically(path, text.encode("utf-8", "replace"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import defaultdict
+from collections.abc import Callable
 from importlib import resources
 
 import jinja2
@@ -23,8 +24,10 @@ from pytest_kernelperf.report.html.words import HINTS, WORDS
 PACKAGE = "pytest_kernelperf.report.html"
 
 
-def render_page(run: Run, library: Library) -> str:
+def render_page(run: Run, library: Callable[[], Library]) -> str:
     """Return the page of a run. Whatever strangers wrote in it is text: nothing of it is an element or runs.
+
+    ``library`` returns what draws its pictures; it is called last, so that it may be made meanwhile.
 
     Raises:
         UsageError: Altair is not installed, which makes the figures' specifications.
@@ -32,6 +35,7 @@ def render_page(run: Run, library: Library) -> str:
     ordered = in_page_order(run)
     view = page_view(run, ordered)
     pictures = pictures_of(run, [record for _, record in ordered], view.kernels)
+    drawing = library()
     style, script = Markup(_asset("page.css") + _timeline_style()), Markup(_asset("page.js"))
     return _environment().get_template("page.html").render(
         page=view,
@@ -44,8 +48,8 @@ def render_page(run: Run, library: Library) -> str:
         hints_json=Markup(_json(HINTS)),
         columns=Markup(pictures.columns),
         data=Markup(deflated(msgspec.json.encode(pictures.rest))),
-        library=Markup(library.deflated),
-        policy=Markup(_policy([_hash(script), library.digest], [_hash(style)])),
+        library=Markup(drawing.deflated),
+        policy=Markup(_policy([_hash(script), drawing.digest], [_hash(style)])),
     )  # fmt: skip
 
 
