@@ -149,14 +149,14 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("interruptible")
-@pytest.mark.parametrize("out", ["case.json", "case.json.data", "case", "link"])
-def test_a_trace_never_takes_the_place_of_its_case(path: Path, out: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_trace_never_takes_the_place_of_its_case(path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """Claim: not as its file, nor as what tells its origin, nor over a link; one sentence, and the case is whole."""
     path.with_name("link").symlink_to("case.json")
     before = {one: one.read_bytes() for one in path.parent.iterdir()}
-    assert program.main([str(path), "head", "2", str(path.with_name(out))]) == 2
-    assert capfd.readouterr().err.endswith(f"{out}.json beside it would replace the case: name another --trace\n")
-    assert {one: one.read_bytes() for one in path.parent.iterdir()} == before
+    for out in ("case.json", "case.json.data", "case", "link"):
+        assert program.main([str(path), "head", "2", str(path.with_name(out))]) == 2
+        assert capfd.readouterr().err.endswith(f"{out}.json beside it would replace the case: name another --trace\n")
+        assert {one: one.read_bytes() for one in path.parent.iterdir()} == before
 
 
 @pytest.mark.usefixtures("interruptible")

@@ -128,7 +128,7 @@ def living() -> set[str]:
 
 # Each costs a fifth of a second; these go the way of another one.
 WEEKLY = ("prints_for_ever", "traceback", "csv_instead", "no_database", "empty_file", "a_link", "version_garbage",
-          "removes_its_folder", "another_layout")  # fmt: skip
+          "removes_its_folder", "another_layout", "stops_itself")  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -184,6 +184,7 @@ def test_what_a_profiler_leaves_running_comes_to_nothing(tmp_path: Path, misbeha
     assert not [line for line in living() if str(tmp_path) in line]
 
 
+@pytest.mark.weekly
 def test_a_profiler_that_stops_its_watch_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Claim: who asked ends both once the watch, too, is late; that is waited for once in a run."""
     monkeypatch.setattr(guarded, "OVERTIME_S", SHORT_S)

@@ -163,7 +163,7 @@ def test_a_reader_that_goes_away_is_no_error(trace: Path) -> None:
     assert ended.stderr == b""
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.weekly)])
 def test_an_ended_write_leaves_the_old_file(tmp_path: Path, number: signal.Signals) -> None:
     """In the middle of Perfetto's file: what was there is whole; after SIGTERM nothing else is there."""
     rows = [Dispatch("k", 1000 + 4000 * n, 3000 + 4000 * n) for n in range(30_000)]
