@@ -21,6 +21,8 @@ from pytest_kernelperf.errors import KernelperfError
 VARIABLE = "KERNELPERF_LOCK"
 _POLL_S = 0.05
 _SAY_EVERY_S = 1.0
+
+UNSEEN = "a process that cannot be seen from here"
 _MAX_NOTE_BYTES = 4096
 
 
@@ -106,8 +108,11 @@ class MachineLock:
             except BlockingIOError:
                 now = time.monotonic()
                 if now - said >= _SAY_EVERY_S:
-                    said = now
-                    self._on_wait(f"waiting for {describe_holder(self._path)}")
+                    holder = describe_holder(self._path)
+                    # Whoever is not seen at first mostly has the turn for a moment, or has just let go.
+                    if holder != UNSEEN or now - started >= _SAY_EVERY_S:
+                        said = now
+                        self._on_wait(f"waiting for {holder}")
                 if deadline is not None and now >= deadline:
                     os.close(fd)
                     raise KernelperfError(
@@ -131,7 +136,7 @@ def describe_holder(path: Path, now_s: float | None = None) -> str:
             text = file.read(_MAX_NOTE_BYTES)
             inode = os.fstat(file.fileno()).st_ino
     except OSError:
-        return "a process that cannot be seen from here"
+        return UNSEEN
     holders = _list_holders(inode)
     note = _read_note(text)
     if note and (not holders or note[0] in holders):
@@ -141,7 +146,7 @@ def describe_holder(path: Path, now_s: float | None = None) -> str:
     if holders:
         others = f" and {len(holders) - 1} more" if len(holders) > 1 else ""
         return f"pid {holders[0]} ({_read_command(holders[0])}){others}, compiling or computing references"
-    return "a process that cannot be seen from here"
+    return UNSEEN
 
 
 def _open(path: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -133,6 +134,21 @@ def test_a_waiter_says_for_whom_it_waits(start: Start, path: Path) -> None:
     assert said[0].startswith(start_of_text)
     assert said[0].endswith(" s")
     assert f"was not free within 0 s: waited for pid {other.process.pid} (holder's command)" in str(failure.value)
+
+
+def test_who_has_but_the_turn_is_not_spoken_of_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is passed on in a moment, and nobody can be named who holds the machine; a longer wait is said."""
+    said: list[str] = []
+    with path.with_name(path.name + ".turn").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        waiter = MachineLock(path, on_wait=said.append, timeout_s=0)
+        with pytest.raises(KernelperfError), waiter.exclusive():
+            pass
+        assert said == []
+        monkeypatch.setattr(lock, "_SAY_EVERY_S", 0.0)
+        with pytest.raises(KernelperfError), waiter.exclusive():
+            pass
+        assert said == [f"waiting for {lock.UNSEEN}"]
 
 
 def test_a_waiter_names_those_that_share_it_too(start: Start, path: Path) -> None:
