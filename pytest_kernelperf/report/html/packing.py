@@ -10,6 +10,7 @@ import base64
 import math
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,8 @@ class PackedMeasurement(Frozen, frozen=True):
 class PackedCase(Frozen, frozen=True):
     """A case's samples: ``first`` is the place of its first one in all columns.
 
-    A sample's time is ``low_us * (high_us / low_us) ** (step / 65535)``; its arm is a place in ``arms``; ``blocks`` are
-    differences to the sample before, 0 in front of the first of a measurement.
+    A sample's time is ``low_us * (high_us / low_us) ** (step / 65535)``; its arm is a place in ``arms``. Blocks are
+    counted from 0 in each measurement: a 1 stands where a sample is in another block than the one before.
     """
 
     first: int
@@ -45,8 +46,8 @@ class PackedCase(Frozen, frozen=True):
 
 
 class Packed(Frozen, frozen=True):
-    """Samples of a run: ``data`` is base64 of a zlib stream with ``count`` times (uint16, little endian), arms (uint8)
-    and differences of blocks (int16), one column behind the other. ``cases`` are None where there are no samples."""
+    """Samples of a run: ``data`` is base64 of a zlib stream with ``count`` times (uint16, little endian), arms
+    (uint8) and beginnings of blocks (uint8), one column behind the other. ``cases``: None where there are none."""
 
     count: int
     data: str
@@ -58,7 +59,7 @@ def pack(records: Sequence[Record]) -> Packed:
     cases: list[PackedCase | None] = []
     times: list[NDArray[np.uint16]] = []
     arms: list[NDArray[np.uint8]] = []
-    blocks: list[NDArray[np.int16]] = []
+    begins: list[NDArray[np.uint8]] = []
     count = 0
     for record in records:
         measurements = [one for one in record.measurements if one.samples]
@@ -72,15 +73,15 @@ def pack(records: Sequence[Record]) -> Packed:
         for one in measurements:
             ordered = _in_time(one)
             arms.append(np.array([names.get(sample.arm, 0) for sample in ordered], dtype=np.uint8))
-            numbers = np.array([sample.block for sample in ordered], dtype=np.int64)
-            blocks.append(np.diff(numbers, prepend=0).astype(np.int16))
+            blocks = [sample.block for sample in ordered]
+            begins.append(np.array([0, *(one != before for before, one in pairwise(blocks))], dtype=np.uint8))
         packed = tuple(PackedMeasurement(one.process, len(one.samples), bool(one.contended_by)) for one in measurements)
         cases.append(PackedCase(count, low_us, high_us, tuple(shown(one_line(name)) for name in names), packed))
         count += len(all_us)
     columns = (
         np.concatenate(times or [np.empty(0, np.uint16)]).astype("<u2"),
         np.concatenate(arms or [np.empty(0, np.uint8)]),
-        np.concatenate(blocks or [np.empty(0, np.int16)]).astype("<i2"),
+        np.concatenate(begins or [np.empty(0, np.uint8)]),
     )
     return Packed(count, deflated(b"".join(column.tobytes() for column in columns)), tuple(cases))
 
@@ -100,7 +101,7 @@ def _arms(measurements: Iterable[Measurement]) -> dict[str, int]:
 
 
 def _steps(times_us: NDArray[np.float64], low_us: float, high_us: float) -> NDArray[np.uint16]:
-    width = math.log(high_us / low_us)
+    width = math.log(high_us) - math.log(low_us)  # their ratio may be more than a number holds
     if width == 0:
         return np.zeros(len(times_us), dtype=np.uint16)
-    return np.rint(np.log(times_us / low_us) / width * STEPS).astype(np.uint16)
+    return np.rint((np.log(times_us) - math.log(low_us)) / width * STEPS).astype(np.uint16)

@@ -25,7 +25,7 @@
     return {
       times: new Uint16Array(buffer, 0, count),
       arms: new Uint8Array(buffer, 2 * count, count),
-      blocks: new Int16Array(buffer.slice(3 * count)),
+      begins: new Uint8Array(buffer, 3 * count, count),
     };
   });
 
@@ -39,14 +39,14 @@
 
   /** A case's samples in the order in which they were taken, measurement by measurement. */
   async function samples(place) {
-    const { times, arms, blocks } = await columns();
-    const of = data.cases[place].samples, width = Math.log(of.high_us / of.low_us);
+    const { times, arms, begins } = await columns();
+    const of = data.cases[place].samples, low = Math.log(of.low_us), width = Math.log(of.high_us) - low;
     let at = of.first;
     return of.measurements.map(one => {
       let block = 0;
       const taken = Array.from({ length: one.samples }, () => {
-        block = (block + blocks[at]) & 0xffff;
-        return { arm: of.arms[arms[at]], block, time_us: of.low_us * Math.exp(width * times[at++] / 65535) };
+        block += begins[at];
+        return { arm: of.arms[arms[at]], block, time_us: Math.exp(low + width * times[at++] / 65535) };
       });
       return { process: one.process, contended: one.contended, taken };
     });
@@ -61,9 +61,10 @@
       for (const { process, contended, taken } of measurements) {
         const beside = new Map(taken.filter(one => one.arm === against).map(one => [one.block, one.time_us]));
         for (const one of taken.filter(one => one.arm === arm && beside.has(one.block))) {
+          const change = one.time_us / beside.get(one.block) - 1;
+          if (!Number.isFinite(change)) continue;
           const block = counts[process] = (counts[process] ?? 0) + 1;
-          rows.push({ process, block, place: rows.length + 1,
-                      change: one.time_us / beside.get(one.block) - 1, contended });
+          rows.push({ process, block, place: rows.length + 1, change, contended });
         }
       }
       return { rows, judgement: [judgement] };
