@@ -27,10 +27,11 @@ _START = re.compile(r"^([-+](?=\s|$)|=|-(?=-)|:-)|^(\d{1,9})([.)])(?=\s|$)")
 """Lists, lines and underlined headings, which begin a line."""
 _BROKEN = re.compile(
     r"@"  # mentions, addresses
-    r"|#(?=\d)|\bGH-(?=\d)|\b(?:CVE|GHSA)-(?=\w)"  # issues, advisories
-    r"|:(?=//)|\b(?:mailto|xmpp|www)(?=[:.])"  # links that need no brackets
+    # A word begins behind whatever is no letter or digit: behind an underscore, too, GitHub makes www. a link.
+    r"|#(?=\d)|(?<![A-Z0-9])(?:GH-(?=\d)|(?:CVE|GHSA)-(?=\w))"  # issues, advisories
+    r"|:(?=//)|(?<![A-Z0-9])(?:mailto|xmpp|www)(?=[:.])"  # links that need no brackets
     r"|:(?=[\w+-])"  # emoji codes, whose second colon may be ours
-    r"|(?<!\d\.)\b[0-9a-f]{4}(?=[0-9a-f]{3,36}\b)",  # commits
+    r"|(?<!\d\.)(?<![A-Z0-9])[0-9a-f]{4}(?=[0-9a-f]{3,36}(?![A-Z0-9]))",  # commits
     re.IGNORECASE,
 )
 

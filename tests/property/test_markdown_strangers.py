@@ -43,6 +43,33 @@ def test_no_text_is_more_than_text(text: str) -> None:
     assert tables_of(f"| a | b |\n|---|---|\n| {safe} | x |") == [[2, 2]]
 
 
+def test_whatever_stands_before_it_makes_it_no_more_than_text() -> None:
+    """Each word that means something, behind each sign: GitHub takes some for a word's beginning."""
+    for before in (
+        "_",
+        "__i_",
+        "*",
+        "~",
+        "(",
+        "-",
+        ".",
+        "/",
+        ":",
+        "1",
+        "x",
+        "\u00e9",
+        "\u200b",
+        "'",
+        '"',
+        ">",
+        "=",
+        "+",
+    ):
+        for text in HOSTILE:
+            for after in ("", "_", "."):
+                assert problems_of(f"- {inert(before + text + after)}") == [], (before, text, after)
+
+
 @settings(max_examples=80, deadline=None)
 @given(texts)
 def test_a_block_of_code_ends_where_we_end_it(text: str) -> None:
