@@ -35,10 +35,9 @@ from pytest_kernelperf.report.html.file import try_page
 from pytest_kernelperf.report.run_file import VERSION as RUN_VERSION
 from pytest_kernelperf.report.run_file import write_run
 from pytest_kernelperf.report.timeline_file import write_beside_traces
+from pytest_kernelperf.session.out_folder import make_out_folder
 from pytest_kernelperf.session.tracing import remove_stale
 from pytest_kernelperf.settings import Settings
-
-_GITIGNORE = b"# written by pytest-kernelperf\n*\n"
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,8 @@ class Shelf:
         """Keep a code object and its source."""
         for name, data in ((code.digest, code.data), (f"{bundle.digest}.json", msgspec.json.encode(bundle))):
             path = self._folder / "objects" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_out_folder(self._folder)
+            path.parent.mkdir(exist_ok=True)
             if not path.exists() or path.read_bytes() != data:
                 write_atomically(path, data)
 
@@ -110,9 +110,7 @@ def end_run(run: Run, settings: Settings, store: BaselineStore, known_cases: Kno
     lines: list[str] = []
     failures: list[str] = []
     try:
-        settings.out.mkdir(parents=True, exist_ok=True)
-        if not (settings.out / ".gitignore").exists():
-            write_atomically(settings.out / ".gitignore", _GITIGNORE)
+        make_out_folder(settings.out)
         write_run(settings.out / "run.json", run)
         write_beside_traces(run, settings.out)
         remove_stale(settings.out, run.records, datetime.fromisoformat(run.started_at).timestamp())

@@ -21,6 +21,7 @@ from pytest_kernelperf.measure.request import Arm
 from pytest_kernelperf.model import CaseId, CaseTrace, DeviceFacts, Record, Verdict
 from pytest_kernelperf.replay.case_file import data_path, write_case
 from pytest_kernelperf.replay.taking import Taker, Wanted, recorder_for
+from pytest_kernelperf.session.out_folder import make_out_folder
 from pytest_kernelperf.session.part import Machine
 from pytest_kernelperf.session.recording import Work
 from pytest_kernelperf.session.subject import Subject
@@ -95,6 +96,7 @@ class Tracer:
         not_kept = ""
         with self._machine.exclusive():  # another run of this project may be taking this very case's
             shutil.rmtree(folder, ignore_errors=True)
+            make_out_folder(self._settings.out)
             folder.mkdir(parents=True)
             try:
                 write_case(case_file, record.case, device, subject.buffers, subject.inputs, arms)

@@ -186,6 +186,7 @@ def test_an_interruption_leaves_no_scratch(bench: Bench, monkeypatch: pytest.Mon
     monkeypatch.setattr(rocprofv3, "check_version", interrupt)
     with pytest.raises(KeyboardInterrupt):
         traced(bench, "regression")
+    assert (bench.settings.out / ".gitignore").read_text().endswith("\n*\n"), "git sees nothing of a run without an end"
     left = [path.name for path in (bench.settings.out / "traces" / "k-plain-8").iterdir()]
     assert sorted(left) == ["case.json", "case.json.data"]
 
