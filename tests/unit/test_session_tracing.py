@@ -184,6 +184,7 @@ def test_an_interruption_leaves_no_scratch(bench: Bench, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rocprofv3, "check_version", interrupt)
+    (bench.settings.out / ".gitignore").unlink()
     with pytest.raises(KeyboardInterrupt):
         traced(bench, "regression")
     assert (bench.settings.out / ".gitignore").read_text().endswith("\n*\n"), "git sees nothing of a run without an end"
