@@ -7,12 +7,13 @@ import os
 import threading
 from typing import Any, TextIO
 
-import pytest
-
 # Index keeps the column and scrolls at the bottom, so that there is a line below before the cursor is saved: it is
 # saved as a place on the screen, which scrolling would leave wrong.
 _BELOW = "\x1bD\x1b[A\x1b7\x1b[B\r\x1b[2K"
 _BACK = "\x1b8"
+
+# By its name, since pytest 8.0 does not export it yet.
+_PYTESTS_OWN = ("_pytest.terminal", "TerminalReporter")
 
 
 class LiveLine:
@@ -82,13 +83,13 @@ class LiveLine:
             self._terminal.flush()
 
 
-def open_line(reporter: object) -> LiveLine | None:
+def open_line(reporter: Any) -> LiveLine | None:
     """Return a line on pytest's terminal; None where it has none, or another plugin draws on it.
 
     Called while nothing is captured.
     """
     # Those of pytest-sugar and pytest-rich move the cursor themselves.
-    if reporter is None or type(reporter) is not pytest.TerminalReporter:
+    if (type(reporter).__module__, type(reporter).__qualname__) != _PYTESTS_OWN:
         return None
     writer = reporter.config.get_terminal_writer()
     try:

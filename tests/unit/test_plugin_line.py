@@ -165,3 +165,9 @@ def test_a_file_is_no_terminal(pytestconfig: pytest.Config, tmp_path: Any) -> No
     reporter.config = Config()  # type: ignore[assignment]
     with (tmp_path / "log").open("w") as file:
         assert open_line(reporter) is None
+
+
+def test_pytest_8_0_has_a_reporter_without_exporting_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest pytest that is supported ends with an error where the class is looked for in it."""
+    monkeypatch.delattr(pytest, "TerminalReporter")
+    assert open_line(object()) is None
